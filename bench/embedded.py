@@ -17,13 +17,13 @@ from datetime import datetime, timezone
 from typing import Any
 
 from kubectl_eksdoc.cli.main import collect_seldom
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.evictions import EvictionRequest
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
 SOON_S = 30.0

@@ -16,12 +16,12 @@ from typing import Any
 
 from bench.world import Shape, make
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.aws.clusters import Caller, EksCluster
-from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP
-from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
 from kubectl_eksdoc.flows.metadata import plan_imds
+from kubectl_eksdoc.imds_probe.fixes.chooser import offered
+from kubectl_eksdoc.model.aws.clusters import Caller, EksCluster
+from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.nodes import MANAGED_GROUP
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
 from kubectl_eksdoc.wiring.metadata import MetadataWorld

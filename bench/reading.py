@@ -14,13 +14,13 @@ import time
 import tracemalloc
 
 from kubectl_eksdoc.cli.main import collect_seldom
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.kinds import NAMESPACES, PODS
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.target import of_this_process
 from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import NAMESPACES, PODS
 
 _CONTINUE = re.compile(rb'"continue":\s*"([^"]+)"')
 

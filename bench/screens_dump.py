@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import cluster
-from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.model import kinds
 
 Json = dict[str, Any]
 

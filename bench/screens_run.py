@@ -8,12 +8,12 @@ import time
 from datetime import datetime, timezone
 from typing import cast
 
-from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
-from kubectl_eksdoc.core.model.selectors import Selector
-from kubectl_eksdoc.core.run.chronicle import Aimed
-from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.standing import PodWaits, Standing
+from kubectl_eksdoc.drain.run.chronicle import Aimed
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.standing import PodWaits, Standing
 from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
+from kubectl_eksdoc.model.selectors import Selector
 from kubectl_eksdoc.tui.framed import Framed
 from kubectl_eksdoc.tui.run.following import Following
 from kubectl_eksdoc.tui.run.state import Desk, Kind, Update

@@ -20,12 +20,12 @@ from typing import Any
 from bench import cluster
 from bench.dump import a_node
 from kubectl_eksdoc.cli.main import collect_seldom
-from kubectl_eksdoc.core.model.cluster import Identity, Source
-from kubectl_eksdoc.core.model.kinds import NODES, PODS, KindRead, ReadState
-from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
-from kubectl_eksdoc.core.rules.keeping import Digests, Keep
 from kubectl_eksdoc.host.archives.snapshot import KeptReader, snapshot_at
 from kubectl_eksdoc.host.archives.snapshot_file import SnapshotFile
+from kubectl_eksdoc.kubernetes.keeping import Digests, Keep
+from kubectl_eksdoc.model.cluster import Identity, Source
+from kubectl_eksdoc.model.kinds import NODES, PODS, KindRead, ReadState
+from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.objects import journal_lines
 from kubectl_eksdoc.objects.keeping.pages import Keeping, KeptLists
 

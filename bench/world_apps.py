@@ -6,10 +6,10 @@ import math
 import random
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.model.placement import Placement, Requests
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.model.selectors import Labels
+from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.placement import Placement, Requests
+from kubectl_eksdoc.model.pods import Owner
+from kubectl_eksdoc.model.selectors import Labels
 
 SINGLETONS = 0.3
 """Share of applications with one replica; the others have 2 and more, with a heavy tail (log-normal)."""

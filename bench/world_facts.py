@@ -9,13 +9,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 from bench.world_apps import SAFE, App, suffix
-from kubectl_eksdoc.core.model.budgets import Amount, Budget, BudgetStatus
-from kubectl_eksdoc.core.model.placement import NodeTerm
-from kubectl_eksdoc.core.model.pods import Owner, Pod, Toleration, Volume, VolumeKind
-from kubectl_eksdoc.core.model.selectors import Requirement, from_parts
-from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume
-from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.rules.budgets import SUFFICIENT_PODS, scaled
+from kubectl_eksdoc.kubernetes.budgets import SUFFICIENT_PODS, scaled
+from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
+from kubectl_eksdoc.model.placement import NodeTerm
+from kubectl_eksdoc.model.pods import Owner, Pod, Toleration, Volume, VolumeKind
+from kubectl_eksdoc.model.selectors import Requirement, from_parts
+from kubectl_eksdoc.model.storage import Claim, PersistentVolume
+from kubectl_eksdoc.model.workloads import Workload
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=timezone.utc)
 

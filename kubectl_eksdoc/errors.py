@@ -38,9 +38,10 @@ from __future__ import annotations
 
 
 class EksdocError(Exception):
-    """What was attempted on what (`message`), and what to try (`hint`)."""
+    """What was attempted on what (`message`), and what to try (`hint`). `answer`: for stdout, what was done before."""
 
     exit_code = 70
+    answer = ""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)

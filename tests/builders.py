@@ -15,15 +15,15 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.budgets import Amount, Budget, BudgetStatus
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, NodeClass, Source
-from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
-from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, Node
-from kubectl_eksdoc.core.model.pods import Owner, Pod, Toleration, Volume, VolumeKind
-from kubectl_eksdoc.core.model.selectors import Selector, from_parts, parse
-from kubectl_eksdoc.core.model.versions import parse as parse_version
-from kubectl_eksdoc.core.model.workloads import Job, Workload
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
+from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass, Source
+from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
+from kubectl_eksdoc.model.nodes import MANAGED_GROUP, Node
+from kubectl_eksdoc.model.pods import Owner, Pod, Toleration, Volume, VolumeKind
+from kubectl_eksdoc.model.selectors import Selector, from_parts, parse
+from kubectl_eksdoc.model.versions import parse as parse_version
+from kubectl_eksdoc.model.workloads import Job, Workload
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=timezone.utc)
 """The moment at which everything a test builds was observed."""

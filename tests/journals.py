@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.journal import Aim, Begun, Entry, Intent, Note, Noted, Outcome, Result, Verb
+from kubectl_eksdoc.model.journal import Aim, Begun, Entry, Intent, Note, Noted, Outcome, Result, Verb
 
 TEXTS = st.text(st.characters(), max_size=20)  # half characters, too: servers' words come as JSON
 NUMBERS = st.integers(0, 10**12)

@@ -14,11 +14,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.core.model.budgets import Amount, Budget, BudgetStatus
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.pods import Owner, Pod, Toleration, Volume, VolumeKind
-from kubectl_eksdoc.core.model.selectors import NOTHING, Requirement, Selector, from_parts
-from kubectl_eksdoc.core.model.workloads import Workload
+from kubectl_eksdoc.model.budgets import Amount, Budget, BudgetStatus
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.pods import Owner, Pod, Toleration, Volume, VolumeKind
+from kubectl_eksdoc.model.selectors import NOTHING, Requirement, Selector, from_parts
+from kubectl_eksdoc.model.workloads import Workload
 
 DATA = Path(__file__).parent / "data"
 

@@ -10,10 +10,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.rules.replacement import Scales
+from kubectl_eksdoc.kubernetes.replacement import Scales
+from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.workloads import Workload
 from tests import raw_facts
 
 DRAINS = {"drain-watch": "kubectl-drain", "drain-refused-watch": "kubectl-drain-refused"}

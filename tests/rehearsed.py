@@ -6,21 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.moments import Moment
-from kubectl_eksdoc.core.run.record import Record, Waiting
-from kubectl_eksdoc.core.run.remaining import Remaining
-from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.run.standing import Standing, standing
+from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.moments import Moment
+from kubectl_eksdoc.drain.run.record import Record, Waiting
+from kubectl_eksdoc.drain.run.remaining import Remaining
+from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.standing import Standing, standing
 from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, DemoReader
 from kubectl_eksdoc.embedded.stage import EmbeddedStage, stage_of
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 
 LOOK_S = 2.0

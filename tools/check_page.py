@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.registry import ALL
 from kubectl_eksdoc.cli.rights import commands
-from kubectl_eksdoc.core.plan.check.checking import Check
-from kubectl_eksdoc.core.plan.check.registry import ALL
 from tools.tables import code, table
 
 

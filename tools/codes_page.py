@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.model.codes import Code
 
 _HEAD = """\
 # Finding codes

@@ -17,8 +17,8 @@ from typing import Any, get_args
 from msgspec import UnsetType, structs
 from msgspec.json import schema_components
 
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.documents import API_VERSION
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.documents import API_VERSION
 from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.addon.after.result import AftermathResult
 from kubectl_eksdoc.render.addon.result import DiffResult

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.baseline import Baseline
+from kubectl_eksdoc.model.baseline import Baseline
 from kubectl_eksdoc.wiring.sources import read_baseline
 from tools import terraform_example
 
@@ -191,7 +191,7 @@ def interruption_stack() -> str:
 
 def imds_probe_script() -> str:
     """What the pods of a probe run."""
-    from kubectl_eksdoc.core.plan.metadata.probing.pods import SCRIPT
+    from kubectl_eksdoc.imds_probe.probing.pods import SCRIPT
 
     return f"```sh\n{SCRIPT}```\n"
 

@@ -68,14 +68,14 @@ def new_code(tree: Path) -> None:
     written = json.loads(file.read_text(encoding="utf-8"))
     written["areas"]["drain"].append(_CODE)
     file.write_text(f"{json.dumps(written, indent=1)}\n", encoding="utf-8")
-    rules = package / "core" / "plan" / "drain" / "nodes.py"
+    rules = package / "drain" / "nodes.py"
     _replaced(rules, "def _ends_soon(", _RULE)
     _replaced(rules, "found = (_ends_soon(node), ", "found = (_tried(node), _ends_soon(node), ")
 
 
 def new_option(tree: Path) -> None:
     """A field."""
-    policy = tree / "kubectl_eksdoc" / "core" / "plan" / "drain" / "policy.py"
+    policy = tree / "kubectl_eksdoc" / "drain" / "policy.py"
     _replaced(policy, "    surge_singles: bool = option(", _OPTION)
 
 
@@ -90,7 +90,7 @@ def new_addon(tree: Path) -> None:
 _EKSDOC = ("-m", "kubectl_eksdoc")
 _PLAN = ("drain", "plan", "--demo", "-o", "json")
 TRIALS = {
-    "code": Trial(new_code, _PLAN, '"node-tried"', ("tests/render/test_schema.py", "tests/core/model")),
+    "code": Trial(new_code, _PLAN, '"node-tried"', ("tests/render/test_schema.py", "tests/model")),
     "option": Trial(
         new_option,
         (*_PLAN, "--tried"),
@@ -101,7 +101,7 @@ TRIALS = {
         new_addon,
         ("complete", "addon-diff", "node-d"),
         "node-doctor",
-        ("tests/core/model/test_knowledge.py", "tests/core/plan/metadata/test_programs.py"),
+        ("tests/model/test_knowledge.py", "tests/imds_probe/test_programs.py"),
     ),
 }
 

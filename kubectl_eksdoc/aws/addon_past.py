@@ -10,10 +10,10 @@ from kubectl_eksdoc.aws.addon_side import installed, values_now, version_side
 from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.values import kept_values
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Addon, AddonPast, Update, UpdateHistory, VersionSide
 from kubectl_eksdoc.errors import AwsMissing
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, AddonPast, Update, UpdateHistory, VersionSide
 
 _ADDON_UPDATE = "AddonUpdate"
 

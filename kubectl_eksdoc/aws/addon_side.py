@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.aws.values import kept_values
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, AddonVersions, VersionSide
-from kubectl_eksdoc.core.rules import addon_versions
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, AddonVersions, VersionSide
 
 
 def installed(of: Believed, name: str, told: object) -> Addon:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Addon, Update, UpdateCall
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, Update, UpdateCall
 
 
 class AddonUpdates:

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsRefused, AwsThrottled
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.questions import Question
 
 Json = dict[str, Any]
 T = TypeVar("T")

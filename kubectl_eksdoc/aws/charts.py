@@ -11,9 +11,9 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value, without
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.versions import Version, parse
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.versions import Version, parse
 
 _OWN_VERSION = ("env", "VPC_CNI_VERSION")
 _ADDON = "vpc-cni"

@@ -11,9 +11,9 @@ from typing import TypeVar
 
 from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, number, text
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.machines import (
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.machines import (
     Image,
     Instance,
     MetadataOptions,
@@ -22,7 +22,7 @@ from kubectl_eksdoc.core.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.questions import Question
 
 T = TypeVar("T")
 
@@ -85,6 +85,24 @@ def scaling_groups(of: Believed, names: Iterable[str]) -> Mapping[str, ScalingGr
 
     gone = Absent("there is no such auto scaling group (any more)")
     return by_key(questions.SCALING_GROUPS, names, asked, lambda each: each.name, gone)
+
+
+def launch_configurations(of: Believed, names: Iterable[str]) -> Mapping[str, TemplateVersion | Absent | Unknown]:
+    """By name."""
+
+    def made(said: Json) -> tuple[TemplateVersion, ...]:
+        return tuple(map(_configuration, said["LaunchConfigurations"]))
+
+    def asked(part: Sequence[str]) -> tuple[TemplateVersion, ...] | Unknown:
+        return known(of.aws, questions.LAUNCH_CONFIGURATIONS, {"LaunchConfigurationNames": list(part)}, made)
+
+    gone = Absent("there is no such launch configuration (any more)")
+    return by_key(questions.LAUNCH_CONFIGURATIONS, names, asked, lambda each: each.name, gone)
+
+
+def _configuration(said: Json) -> TemplateVersion:
+    name = name_of(said, "LaunchConfigurationName")
+    return TemplateVersion("", name, 0, _said(said.get("MetadataOptions") or {}), text(said, "ImageId"))
 
 
 def by_key(
@@ -179,10 +197,18 @@ def a_template_version(version: Json) -> TemplateVersion:
 
 
 def _scaling_group(said: Json) -> ScalingGroup:
-    mixed = said.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {}).get("LaunchTemplateSpecification")
-    own = said.get("LaunchTemplate")
+    policy, own = said.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {}), said.get("LaunchTemplate")
+    mixed, overrides = policy.get("LaunchTemplateSpecification"), policy.get("Overrides") or ()
+    of_types = [template_ref(each.get("LaunchTemplateSpecification") or {}) for each in overrides if not own]
+    base = template_ref(own or mixed or {})
+    all_of_them = [base, *of_types] if None in of_types or not of_types else of_types  # else it launches no type
+    first, *others = dict.fromkeys(each for each in all_of_them if each is not None) or (None,)
     return ScalingGroup(
-        name_of(said, "AutoScalingGroupName"), template_ref(own or mixed or {}), bool(mixed and not own)
+        name_of(said, "AutoScalingGroupName"),
+        first,
+        bool(mixed and not own),
+        tuple(filter(None, others)),
+        text(said, "LaunchConfigurationName"),
     )
 
 

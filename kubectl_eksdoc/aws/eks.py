@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from kubectl_eksdoc.amazon.upgrades.amis import AMIS
 from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known, moment, name_of, parts, text, texts
 from kubectl_eksdoc.aws.believing import Believed, issue, issues
 from kubectl_eksdoc.aws.values import schema_of
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.addons import (
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.addons import (
     Addon,
     AddonConfiguration,
     AddonVersion,
@@ -20,8 +21,7 @@ from kubectl_eksdoc.core.model.aws.addons import (
     UpdateCall,
     UpdateHistory,
 )
-from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion
-from kubectl_eksdoc.core.rules.upgrades.amis import AMIS
+from kubectl_eksdoc.model.aws.clusters import ClusterVersion
 
 
 def cluster_versions(of: Believed) -> tuple[ClusterVersion, ...] | Unknown:

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from kubectl_eksdoc.aws.asking import Json, answered, at_once, moment, name_of, number, parts, text, texts, there
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.insights import (
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.insights import (
     MISCONFIGURATION,
     PASSING,
     READINESS,

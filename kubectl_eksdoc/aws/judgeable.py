@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.configuration import referred
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.aws.configuration import referred
 
 _DRAFTS = re.compile(r"https?://json-schema\.org/draft-0[67]/schema#?\Z")
 _TYPES = {"array", "boolean", "integer", "null", "number", "object", "string"}

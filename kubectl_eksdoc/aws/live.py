@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from kubectl_eksdoc.aws.asking import AT_ONCE, Json
 from kubectl_eksdoc.aws.refusals import shown
 from kubectl_eksdoc.bounds import Bounds, Late, ReadTime, in_time
-from kubectl_eksdoc.core.model.aws.access import AwsAccess
-from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused, UsageError
+from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.model.aws.questions import Question
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.sessions import Clients

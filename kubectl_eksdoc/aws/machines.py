@@ -11,10 +11,10 @@ from kubectl_eksdoc.aws import ec2
 from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, number, parts, text, texts, there
 from kubectl_eksdoc.aws.believing import Believed, issues
 from kubectl_eksdoc.aws.ec2 import by_key, template_ref
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.capacity import QUOTAS, Quota, QuotaOf, Subnet, UsageMetric
-from kubectl_eksdoc.core.model.aws.machines import MachineKeys, MachinesTold, NodeGroup, PodIdentity
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.capacity import QUOTAS, Quota, QuotaOf, Subnet, UsageMetric
+from kubectl_eksdoc.model.aws.machines import MachineKeys, MachinesTold, NodeGroup, PodIdentity
 
 # What EKS says of managed node groups, and of roles that pods have by EKS Pod Identity. Source of the shapes: botocore
 # 1.44.5, eks/2017-11-01.
@@ -98,6 +98,8 @@ def machines_told(of: Believed, keys: MachineKeys) -> MachinesTold:
         asked["templates"] = lambda: ec2.template_versions(of, keys.templates)
     if keys.images:
         asked["images"] = lambda: ec2.images(of, keys.images)
+    if keys.configurations:
+        asked["configurations"] = lambda: ec2.launch_configurations(of, keys.configurations)
     if keys.account:
         asked["account"] = lambda: ec2.account_defaults(of)
         asked["identities"] = lambda: _identities(of)
@@ -119,6 +121,7 @@ def nothing_told(why: Unknown, keys: MachineKeys) -> MachinesTold:
         dict.fromkeys(keys.images, why),
         why,
         why,
+        dict.fromkeys(keys.configurations, why),
     )
 
 

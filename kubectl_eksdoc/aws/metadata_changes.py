@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from kubectl_eksdoc.aws import ec2, eks, machines
 from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.addons import Update
-from kubectl_eksdoc.core.model.aws.machines import Instance, NodeGroup, SaidOptions
-from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.model.metadata import OnTemplate, SetOptions
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.addons import Update
+from kubectl_eksdoc.model.aws.machines import Instance, NodeGroup, SaidOptions
+from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.metadata import OnTemplate, SetOptions
 
 _LATEST = 10
 """Of its updates so many are looked at: EKS lists the latest first."""
@@ -44,8 +44,8 @@ class MetadataChanges:
     def set_options(self, act: SetOptions, dry: bool = False) -> None:
         """As `MetadataAws.set_options`. What is not named stays as it is."""
         wanted: Json = {"InstanceId": act.instance, "HttpPutResponseHopLimit": act.hop_limit}
-        if not act.before.endpoint:
-            wanted["HttpEndpoint"] = "enabled"
+        if act.endpoint is not act.before.endpoint:
+            wanted["HttpEndpoint"] = "enabled" if act.endpoint else "disabled"
         self._changed(questions.MODIFY_METADATA, wanted, dry)
 
     def new_version(self, act: OnTemplate, token: str, dry: bool = False) -> int:

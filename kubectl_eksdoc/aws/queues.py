@@ -13,12 +13,12 @@ from urllib.parse import unquote
 from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, text
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.values import document_of
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.clusters import part_of
-from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.model.aws.queues import (
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.clusters import part_of
+from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.queues import (
     Figures,
     FiguresOf,
     InterruptionKeys,

@@ -14,11 +14,11 @@ from typing import Any
 
 from kubectl_eksdoc.aws.asking import Aws, Json
 from kubectl_eksdoc.aws.values import values_of
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.access import AwsAccess
-from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.rules.keeping import Keep
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, AwsThrottled, SnapshotError, ValuesError
+from kubectl_eksdoc.kubernetes.keeping import Keep
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.model.aws.questions import Question
 
 KIND, VERSION = "AwsAnswers", 1
 _TIME, _BYTES, _MARK = "$time", "$bytes", "$"
@@ -254,7 +254,8 @@ _FIELDS: Mapping[Question, str] = {
     questions.PARAMETER: "Parameter Value",
     questions.QUOTA: "Quota Value UsageMetric MetricNamespace MetricName MetricDimensions Class Resource Service Type",
     questions.SCALING_GROUPS: "AutoScalingGroups AutoScalingGroupName MixedInstancesPolicy "
-    f"LaunchTemplateSpecification {_TEMPLATE}",
+    f"LaunchTemplateSpecification Overrides LaunchConfigurationName {_TEMPLATE}",
+    questions.LAUNCH_CONFIGURATIONS: f"LaunchConfigurations LaunchConfigurationName ImageId {_OPTIONS}",
     questions.TARGET_HEALTH: "TargetHealthDescriptions Target Id Port TargetHealth State Reason",
     questions.SPOT_REQUESTS: "SpotInstanceRequests InstanceId Status Code UpdateTime",
     questions.QUEUE_URL: "QueueUrl",

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from botocore import exceptions as raised
 
-from kubectl_eksdoc.core.model.aws.access import AwsAccess
-from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.rules.keeping import hidden
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled
 from kubectl_eksdoc.held_secrets import without_held
+from kubectl_eksdoc.kubernetes.keeping import hidden
+from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.model.aws.questions import Question
 
 _DENIED = frozenset(
     (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kubectl_eksdoc.aws.asking import Json, found
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.targets import Target, TargetGroup
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.targets import Target, TargetGroup
 
 
 def target_group(of: Believed, arn: str) -> TargetGroup | Unknown:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from kubectl_eksdoc.aws.asking import Json, found, parts
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.ec2 import a_template_version, template_version
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.machines import TemplateRef, TemplateVersion
-from kubectl_eksdoc.core.model.aws.upgrades import TemplateVersions
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.machines import TemplateRef, TemplateVersion
+from kubectl_eksdoc.model.aws.upgrades import TemplateVersions
 
 _BOTH = ["$Latest", "$Default"]
 

@@ -8,11 +8,11 @@ from typing import Any
 from kubectl_eksdoc.aws import eks, insights, machines, templates
 from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersions, UpdateHistory
-from kubectl_eksdoc.core.model.aws.machines import NodeGroup
-from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
-from kubectl_eksdoc.core.model.check_needs import Need, Wanted
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions, UpdateHistory
+from kubectl_eksdoc.model.aws.machines import NodeGroup
+from kubectl_eksdoc.model.aws.upgrades import UpgradeTold
+from kubectl_eksdoc.model.check_needs import Need, Wanted
 
 MOST_OF_CLUSTER, MOST_OF_GROUP = 10, 3
 """So many updates are described: of the cluster as many as a week may have, of each node group the latest few."""

@@ -22,9 +22,9 @@ from typing import Any
 import fastjsonschema
 
 from kubectl_eksdoc.aws.judgeable import FORMATS, JUDGED, unjudgeable
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.configuration import Broken, Path, item, referred, shown
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.configuration import Broken, Path, item, referred, shown
 
 MOST = 20_000
 """Schemas that are held against values."""

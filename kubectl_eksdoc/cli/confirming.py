@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from kubectl_eksdoc.errors import Drifted, UsageError
 
 if TYPE_CHECKING:  # the first paint must not pay for facts
-    from kubectl_eksdoc.core.model.cluster import Identity
+    from kubectl_eksdoc.model.cluster import Identity
 
 Ask = Callable[[str], str]
 """Asks whoever sits at the terminal and gives what was typed. Raises UsageError: nobody sits there."""

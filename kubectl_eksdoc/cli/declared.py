@@ -1,4 +1,4 @@
-"""Flags of options that are declared once (`core.model.options`), added to a parser and read from what it parsed."""
+"""Flags of options that are declared once (`model.options`), added to a parser and read from what it parsed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.core.model.options import Declared, options_of, values_of
+from kubectl_eksdoc.model.options import Declared, options_of, values_of
 
 T = TypeVar("T")
 

@@ -16,9 +16,7 @@ from kubectl_eksdoc.cli.parser import Parser, Refusal
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.stop_times import stop_times
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.options import options_of
-from kubectl_eksdoc.core.plan.drain.policy import (
+from kubectl_eksdoc.drain.policy import (
     AS_IN_KUBECTL,
     AUTO,
     FIRST,
@@ -30,15 +28,17 @@ from kubectl_eksdoc.core.plan.drain.policy import (
 )
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.host.order_file import read_order
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.options import options_of
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 from kubectl_eksdoc.wiring.sources import SourceChoice, is_snapshot
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.baseline import Baseline
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.plan.drain.outcome import Eviction
-    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+    from kubectl_eksdoc.drain.outcome import Eviction
+    from kubectl_eksdoc.drain.result import DrainPlan
     from kubectl_eksdoc.flows.drain import Stops
+    from kubectl_eksdoc.model.baseline import Baseline
+    from kubectl_eksdoc.model.cluster import Cluster
 
 
 # The options of ``drain plan``: which nodes, and what may be done to their pods.
@@ -361,7 +361,7 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     request = PlanRequest.from_args(args, words)
     # Imported late: help and errors of usage must not pay for what only a plan needs.
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.plan.drain.comparison.comparing import compare
+    from kubectl_eksdoc.drain.comparison.comparing import compare
     from kubectl_eksdoc.render.drain import DrainView, render
     from kubectl_eksdoc.render.identity import identity_line
 
@@ -393,8 +393,8 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
 
 def answered(request: PlanRequest, around: Surroundings, say: Callable[[str], object]) -> tuple[Cluster, DrainPlan]:
     """As `flows.drain.plan_drain`, with a line on stderr that says how far reading is; `say` as for `stop_times`."""
-    from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.flows.drain import plan_drain
+    from kubectl_eksdoc.model.cluster import Identity
 
     options = request.options
     given = Identity(cluster=options.cluster_name, region=options.region)
@@ -418,8 +418,8 @@ def _baseline(request: PlanRequest, around: Surroundings) -> Baseline | None:
     Raises:
         BaselineError: it is neither.
     """
-    from kubectl_eksdoc.core.plan.drain.comparison.made import as_baseline
-    from kubectl_eksdoc.core.plan.since.side import Of
+    from kubectl_eksdoc.baseline.side import Of
+    from kubectl_eksdoc.drain.comparison.comparing import as_baseline
 
     def made(source: SourceChoice) -> Baseline:
         cluster, plan = answered(replace(request, source=source), around, around.note)

@@ -1,7 +1,7 @@
 """``--fleet``: the same question to many clusters, for the commands that judge one.
 
 Belongs here: its flags, what does not go together with them, what each cluster is asked.
-Never here: how one cluster is judged (each command's own), how answers are summed (that is in core.plan.fleet).
+Never here: how one cluster is judged (each command's own), how answers are summed (that is in fleet).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.findings import Severity
-    from kubectl_eksdoc.core.model.fleet import Member
+    from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.findings import Severity
+    from kubectl_eksdoc.model.fleet import Member
     from kubectl_eksdoc.render.look import Look
 
 
@@ -207,8 +207,8 @@ def over_fleet(
         KeyboardInterrupt: it was told to end; so was whatever was begun for it.
     """
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.model.findings import Severity
     from kubectl_eksdoc.flows.fleet import ask_fleet
+    from kubectl_eksdoc.model.findings import Severity
     from kubectl_eksdoc.render.fleet import FORMATS, FleetView
     from kubectl_eksdoc.wiring import fleet
 
@@ -233,7 +233,7 @@ def over_fleet(
 
 
 def _members(choice: FleetChoice, options: GlobalOptions) -> tuple[Member, ...]:
-    from kubectl_eksdoc.core.plan import fleet as choosing
+    from kubectl_eksdoc import fleet as choosing
     from kubectl_eksdoc.wiring import fleet
 
     path = fleet.file_of(choice.text)

@@ -14,16 +14,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.confirming import Given
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.own_labels import PROGRAM
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.model.own_labels import PROGRAM
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.plan.in_cluster import Errand
+    from kubectl_eksdoc.in_cluster import Errand
     from kubectl_eksdoc.render.roles import Manifests
 
 
@@ -140,8 +140,8 @@ def shown_or_created(ready: Ready, options: GlobalOptions, around: Surroundings)
         UsageError: something is there already, or what was typed is something else.
         Forbidden, ClusterError: the server does not take it.
     """
-    from kubectl_eksdoc.core.plan.in_cluster import is_ours
     from kubectl_eksdoc.flows.placing import placed, tried
+    from kubectl_eksdoc.in_cluster import is_ours
     from kubectl_eksdoc.render.roles import taken_away
 
     if ready.inside.image == DEFAULT_IMAGE:
@@ -160,6 +160,8 @@ def shown_or_created(ready: Ready, options: GlobalOptions, around: Surroundings)
         as_lines = options.output in ("table", "wide")
         placed(docs, ground, (lambda line: around.say(f"{line}\n")) if as_lines else around.note, away)
     except Forbidden as error:
+        from kubectl_eksdoc.cli import rights
+
         raise rights.explained(error, ready.command) from error
     for line in ready.manifests.rows:
         around.note(line)

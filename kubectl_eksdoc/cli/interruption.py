@@ -1,7 +1,7 @@
 """``kubectl eksdoc interruption``: whether Karpenter hears that EC2 takes a node back.
 
 Belongs here: its flags, what was asked of it, and which of its answers is printed.
-Never here: any judgement (that is in core.plan.interruption), any layout (that is in render.interruption).
+Never here: any judgement (that is in interruption), any layout (that is in render.interruption).
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions, without_from
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.codes import Code
-    from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
+    from kubectl_eksdoc.interruption.plan import InterruptionPlan
+    from kubectl_eksdoc.model.codes import Code
     from kubectl_eksdoc.wiring.interruption import InterruptionWorld
 
 
@@ -202,7 +202,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.core.model.codes import Code
+    from kubectl_eksdoc.model.codes import Code
 
     return Code.of_area("interruption")
 
@@ -214,8 +214,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.plan.interruption.plan import Wish
     from kubectl_eksdoc.flows.interruption import look_at_interruption
+    from kubectl_eksdoc.interruption.plan import Wish
     from kubectl_eksdoc.render.interruption import FORMATS, InterruptionView
 
     request = Request.from_args(args, words)

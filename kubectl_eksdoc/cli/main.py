@@ -82,6 +82,7 @@ def run(
         _say(stderr, "interrupted")
         return exits.INTERRUPTED
     except EksdocError as error:
+        streams.deliver(stdout, error.answer)
         _explain(error, stderr, debug)
         return error.exit_code
     except Exception as error:  # the boundary: whatever is left is a bug, and said to be one
@@ -149,8 +150,8 @@ def _alone(argv: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _bug(error: Exception) -> EksdocError:
-    from kubectl_eksdoc.core.rules.keeping import hidden  # nobody knows what is in it
     from kubectl_eksdoc.held_secrets import without_held
+    from kubectl_eksdoc.kubernetes.keeping import hidden  # nobody knows what is in it
 
     what = hidden(without_held(f"{type(error).__name__}: {error}"))
     hint = (
@@ -165,8 +166,8 @@ def _explain(error: EksdocError, stderr: TextIO, debug: bool) -> None:
     if debug:
         import traceback
 
-        from kubectl_eksdoc.core.rules.keeping import hidden
         from kubectl_eksdoc.held_secrets import without_held
+        from kubectl_eksdoc.kubernetes.keeping import hidden
 
         _say(stderr, *hidden(without_held("".join(traceback.format_exception(error)))).splitlines())
     _say(stderr, f"error: {error.message}", *error.hint.splitlines())

@@ -10,15 +10,15 @@ from kubectl_eksdoc.cli.flags import HONOURED, Flag, Takes
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.commands import Reach
-from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
+from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.connection import IN_CLUSTER, Connection
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.cluster import Cluster, Identity
-    from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.findings import Finding, Status
     from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.model.cluster import Cluster, Identity
+    from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.findings import Finding, Status
 
 
 What = TypeVar("What")
@@ -151,7 +151,7 @@ def contradicted(identity: Identity, options: GlobalOptions) -> list[str]:
 
 def code(findings: Iterable[Finding], accepted: Collection[str] = ()) -> int:
     """What is known to fail matters more than what is not known. `accepted`: codes that may be unknown."""
-    from kubectl_eksdoc.core.model.findings import Status
+    from kubectl_eksdoc.model.findings import Status
 
     found = {each.status for each in findings if each.status is not Status.UNKNOWN or each.code.name not in accepted}
     return of(Status.FAIL if Status.FAIL in found else Status.UNKNOWN if Status.UNKNOWN in found else Status.PASS)

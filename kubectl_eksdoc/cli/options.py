@@ -12,16 +12,16 @@ from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.cli.confirming import Counted, Given
 from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED, Flag, Takes
 from kubectl_eksdoc.cli.parser import Refusal
-from kubectl_eksdoc.core.model import permissions
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import BaselineError, EksdocError, UsageError
+from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.wiring.sources import SourceChoice, is_snapshot
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.surroundings import Surroundings
-    from kubectl_eksdoc.core.model.codes import Code
-    from kubectl_eksdoc.core.model.earlier import Earlier
+    from kubectl_eksdoc.model.codes import Code
+    from kubectl_eksdoc.model.earlier import Earlier
     from kubectl_eksdoc.wiring.stages import Faults
 
 
@@ -240,7 +240,7 @@ def add_confirmation(group: argparse._ArgumentGroup, of: Counted, unless: str) -
     )
 
 
-def add_dry_run(group: argparse._ArgumentGroup, shows: str, server: str = "") -> None:
+def add_dry_run(group: argparse._ActionsContainer, shows: str, server: str = "") -> None:
     """`shows`: what a dry run does; `server`: what one of the server does, "" where there is none (it is refused with
     the reason by whoever has the flag)."""
     group.add_argument(

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from kubectl_eksdoc.cli.called import VERSION
-from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model.spelling import maybe
 
 _INVALID_CHOICE = re.compile(r"invalid choice: '([^']*)'")
 _COMMAND = "COMMAND"

@@ -10,8 +10,8 @@ from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.model.permissions import Permission
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.render.formats import Formats

@@ -91,8 +91,8 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
         raise UsageError(f"{flag} is for --serve: without it virtual time takes no time")
     request = PlanRequest.from_args(args, words)
     faults = fault_options.faults_from(args)
-    from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.flows.rehearse import rehearse
+    from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.render.drain.given import as_given
     from kubectl_eksdoc.render.identity import identity_line
     from kubectl_eksdoc.render.record.view import RecordView

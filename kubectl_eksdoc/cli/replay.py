@@ -12,11 +12,11 @@ from kubectl_eksdoc.cli.flags import HONOURED
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import JournalError, UsageError
+from kubectl_eksdoc.model.connection import Connection
 
 if TYPE_CHECKING:  # help must not pay for runs
-    from kubectl_eksdoc.core.run.replay import Recording
+    from kubectl_eksdoc.drain.run.replay import Recording
 
 FLAG = "--replay"
 _DEST = "shown_again"
@@ -88,8 +88,8 @@ def read(path: str, around: Surroundings) -> Recording:
     Raises:
         UsageError: it cannot be read, or is none.
     """
-    from kubectl_eksdoc.core.model.journal import Entries
-    from kubectl_eksdoc.core.run.replay import of_events, of_journal
+    from kubectl_eksdoc.drain.run.replay import of_events, of_journal
+    from kubectl_eksdoc.model.journal import Entries
 
     if not path:
         raise UsageError(f"{FLAG} needs the path of a journal")

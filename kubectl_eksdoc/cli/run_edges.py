@@ -29,16 +29,16 @@ from kubectl_eksdoc.wiring.runs import (
 )
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.cluster import Identity
-    from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.journal import Entries, RunEvents
-    from kubectl_eksdoc.core.model.permissions import Permission, Review
-    from kubectl_eksdoc.core.model.placing import Marks
     from kubectl_eksdoc.flows.dns_measure import Dns
     from kubectl_eksdoc.flows.placing import PlacingGround
     from kubectl_eksdoc.flows.ports import Field, ProbeGround, Runs, Trial
     from kubectl_eksdoc.flows.run.draining import Clock as RunClock
     from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.model.cluster import Identity
+    from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.journal import Entries, RunEvents
+    from kubectl_eksdoc.model.permissions import Permission, Review
+    from kubectl_eksdoc.model.placing import Marks
 
 
 class OpenGround(Protocol):

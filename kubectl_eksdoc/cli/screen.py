@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -15,19 +16,19 @@ from kubectl_eksdoc.cli import opening as reaching
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.host.keymap_file import read_keymap
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.wiring import sources
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.permissions import Needs
-    from kubectl_eksdoc.core.plan.drain.policy import Targeting
+    from kubectl_eksdoc.drain.policy import Targeting
     from kubectl_eksdoc.flows.ports import Field
+    from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.permissions import Needs
     from kubectl_eksdoc.tui.opening import Live, Opening, Progress
 
 
@@ -87,6 +88,7 @@ COMMAND = "drain plan"
 THEME = "EKSDOC_THEME"
 LIGHT = "light"
 THEMES = ("", "dark", LIGHT)
+PRODUCTION = "EKSDOC_PROD"
 
 NO_TERMINAL = """\
 error: the screens need a terminal, and {} is none.
@@ -137,7 +139,7 @@ def _opening(
     reached = Pinned(options.connection)
 
     def read(progress: Progress) -> Cluster:
-        from kubectl_eksdoc.core.model import kinds
+        from kubectl_eksdoc.model import kinds
 
         if not source.live:
             where = runs.source
@@ -155,7 +157,7 @@ def _opening(
         return reaching.words(source, options, cluster.identity.context)
 
     def targeting() -> Targeting:
-        from kubectl_eksdoc.core.plan.drain.policy import Targeting
+        from kubectl_eksdoc.drain.policy import Targeting
 
         if not source.demo:
             return Targeting()
@@ -169,6 +171,7 @@ def _opening(
         live = live_of(reached, options, around, lambda other, name: _opening(other, source, around, runs, name))
     keys, wrong = read_keymap(around.environ)
     theme = around.environ.get(THEME, "").lower()
+    production, not_a_pattern = _production(around)
     return Opening(
         read,
         targeting,
@@ -181,13 +184,26 @@ def _opening(
         live=live,
         light=theme == LIGHT,
         keys=keys,
-        wrong=(
-            *wrong,
-            *(() if theme in THEMES else (f"{THEME} is {theme!r}, and neither dark nor light: it is dark",)),
-        ),
+        production=production,
+        wrong=(*wrong, *not_a_pattern, *_not_a_theme(theme)),
         needs=_needs,
         context=chosen,
     )
+
+
+def _not_a_theme(theme: str) -> tuple[str, ...]:
+    return () if theme in THEMES else (f"{THEME} is {theme!r}, and neither dark nor light: it is dark",)
+
+
+def _production(around: Surroundings) -> tuple[str, tuple[str, ...]]:
+    """The pattern of names of production, and what is wrong with it. One that cannot be read matches all: better a mark
+    too many."""
+    pattern = around.environ.get(PRODUCTION, "")
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        return ".", (f"{PRODUCTION} is no regular expression ({error}): every cluster is marked as production",)
+    return pattern, ()
 
 
 def _with_stops(cluster: Cluster, connection: Connection, around: Surroundings) -> Cluster:

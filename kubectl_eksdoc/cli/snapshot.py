@@ -18,12 +18,12 @@ from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.snapshots import Snapshot
+    from kubectl_eksdoc.model.snapshots import Snapshot
 
 
 # ``kubectl eksdoc snapshot FILE``: its flags, and its answer.

@@ -11,8 +11,8 @@ from kubectl_eksdoc.errors import EksdocError
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.cli.surroundings import Surroundings
-    from kubectl_eksdoc.core.model.cluster import Identity
-    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.model.cluster import Identity
+    from kubectl_eksdoc.model.connection import Connection
 
 LATEST = 3
 """Of so many runs of the cluster the journals are read."""
@@ -25,7 +25,7 @@ def stop_times(
     the cluster; `say` is told, in a line, why they are not used. A run whose journal is here is not read there."""
 
     def found(identity: Identity) -> tuple[tuple[str, float], ...]:
-        from kubectl_eksdoc.core.run.journal import stops_in
+        from kubectl_eksdoc.drain.run.journal import stops_in
 
         edges = around.edges
         by_run = edges.earlier_journals(around.environ, identity.uid)

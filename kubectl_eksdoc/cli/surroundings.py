@@ -16,15 +16,15 @@ from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader, r
 
 if TYPE_CHECKING:  # the first paint must not pay for what it does not need
     from kubectl_eksdoc.cli.run_edges import Edges
-    from kubectl_eksdoc.core.model.api_objects import Doc
-    from kubectl_eksdoc.core.model.baseline import Baseline
-    from kubectl_eksdoc.core.model.connection import Connection, Waiting
-    from kubectl_eksdoc.core.model.earlier import Earlier
-    from kubectl_eksdoc.core.model.fleet import Member
-    from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.flows.fleet import Members
     from kubectl_eksdoc.flows.ports import ClusterReader, Stage
     from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.model.api_objects import Doc
+    from kubectl_eksdoc.model.baseline import Baseline
+    from kubectl_eksdoc.model.connection import Connection, Waiting
+    from kubectl_eksdoc.model.earlier import Earlier
+    from kubectl_eksdoc.model.fleet import Member
+    from kubectl_eksdoc.model.kinds import Resource
     from kubectl_eksdoc.tui.opening import Opening
     from kubectl_eksdoc.tui.replay import Again
     from kubectl_eksdoc.wiring.addons import AddonWorld, Reading

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from kubectl_eksdoc.core.model.spelling import maybe
+from kubectl_eksdoc.model.spelling import maybe
 
 if TYPE_CHECKING:  # what a plan is asked for is loaded with the commands that plan, not with every flag
-    from kubectl_eksdoc.core.model.budgets import Amount
-    from kubectl_eksdoc.core.model.selectors import Selector
-    from kubectl_eksdoc.core.model.versions import Version
+    from kubectl_eksdoc.model.budgets import Amount
+    from kubectl_eksdoc.model.selectors import Selector
+    from kubectl_eksdoc.model.versions import Version
 
 T = TypeVar("T")
 
@@ -101,7 +101,7 @@ def page_size(text: str) -> int:
 
 def amount(text: str) -> Amount:
     """``3`` or ``25%``: at least 1, at most 100 %."""
-    from kubectl_eksdoc.core.model.budgets import Amount
+    from kubectl_eksdoc.model.budgets import Amount
 
     match = re.match(r"([0-9]{1,9})(%?)\Z", text)
     if not match or int(match.group(1)) == 0 or (match.group(2) and int(match.group(1)) > 100):
@@ -113,7 +113,7 @@ def amount(text: str) -> Amount:
 
 def nodes_at_once(text: str) -> tuple[str, Amount]:
     """``3``, ``25%``, ``zone=1``, ``nodegroup=10%``: of what, and how many."""
-    from kubectl_eksdoc.core.plan.drain.policy import ALL, NODEGROUP, ZONE
+    from kubectl_eksdoc.drain.policy import ALL, NODEGROUP, ZONE
 
     by, equals, number = text.rpartition("=")
     if equals and by not in (ZONE, NODEGROUP):
@@ -130,7 +130,7 @@ def new_nodes(text: str) -> int:
 
 def effort(text: str) -> int:
     """A number of evictions, 0 or more."""
-    from kubectl_eksdoc.core.plan.drain.policy import DEFAULT_EFFORT
+    from kubectl_eksdoc.drain.policy import DEFAULT_EFFORT
 
     if not re.match(r"[0-9]{1,9}\Z", text):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of evictions; write 0, or {DEFAULT_EFFORT}")
@@ -185,7 +185,7 @@ def rate(text: str) -> float:
 
 def selector(text: str) -> Selector:
     """A label selector in the grammar of ``kubectl get -l``."""
-    from kubectl_eksdoc.core.model import selectors
+    from kubectl_eksdoc.model import selectors
 
     try:
         return selectors.parse(text)
@@ -195,7 +195,7 @@ def selector(text: str) -> Selector:
 
 def version(text: str) -> Version:
     """``v1.33``, ``1.33`` or ``v1.33.2``."""
-    from kubectl_eksdoc.core.model import versions
+    from kubectl_eksdoc.model import versions
 
     found = versions.parse(text)
     if found is None:
@@ -214,7 +214,7 @@ def node_name(text: str) -> str:
 
 
 def _every_code() -> Iterable[str]:
-    from kubectl_eksdoc.core.model.codes import Code
+    from kubectl_eksdoc.model.codes import Code
 
     return tuple(code.name for code in Code.of_area("drain"))
 

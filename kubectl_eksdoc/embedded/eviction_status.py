@@ -5,8 +5,8 @@ Source: pkg/registry/core/pod/storage/eviction.go; the details as a 1.36 server 
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Status
-from kubectl_eksdoc.core.rules.evictions import Answer, Why
+from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Status
+from kubectl_eksdoc.kubernetes.evictions import Answer, Why
 
 
 def status_of(given: Answer, pod: str) -> Status:

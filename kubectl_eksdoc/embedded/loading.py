@@ -8,26 +8,26 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.model.cluster import Cluster, LeftOut
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
-from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.rules.api.defaults import begun
-from kubectl_eksdoc.core.rules.api.shapes import misfits, of_resource
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.store import Item, Key
 from kubectl_eksdoc.embedded.api import catalogue
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITION, DEFINITIONS, Catalogue, known, missing
 from kubectl_eksdoc.embedded.serving.validation import lacking, problems
 from kubectl_eksdoc.errors import SnapshotError
+from kubectl_eksdoc.kubernetes.api.defaults import begun
+from kubectl_eksdoc.kubernetes.api.shapes import misfits, of_resource
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.cluster import Cluster, LeftOut
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.objects.identities import identity_of
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.single import Facts, NoJson, encode
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.store import Item, Key
 
 # Documents of a dump that has lost its uids, each with one again, and their references with those they mean.
 #

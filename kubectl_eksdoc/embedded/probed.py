@@ -1,7 +1,7 @@
 """What the probes of the metadata service print on a simulated cluster: each node has the service that its instance's
 options make, and packets are lost where they would be.
 
-Source of what is answered: as in `core.rules.metadata_service` and `core.plan.metadata.probing.diagnosis`; the packet
+Source of what is answered: as in `amazon.metadata_service` and `imds_probe.probing.diagnosis`; the packet
 tests hold the script itself against the same rules.
 """
 
@@ -14,9 +14,14 @@ from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.coredns import (
+from kubectl_eksdoc.amazon.metadata_service import HOST, POD, REQUIRED
+from kubectl_eksdoc.embedded.serving.targets import Reply
+from kubectl_eksdoc.kubernetes.corefile.edits import sums
+from kubectl_eksdoc.kubernetes.corefile.parser import parse
+from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s, refusals
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.coredns import (
     COREFILE,
     KEPT,
     MARKS,
@@ -28,18 +33,13 @@ from kubectl_eksdoc.core.model.coredns import (
     Refusal,
     is_coredns,
 )
-from kubectl_eksdoc.core.model.metadata import PROBE_LABEL, Ask, Report, Seen, Step, log_of
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.corefile.edits import sums
-from kubectl_eksdoc.core.rules.corefile.parser import parse
-from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s, refusals
-from kubectl_eksdoc.core.rules.metadata_service import HOST, POD, REQUIRED
-from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER, Pace
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.registry import condition
-from kubectl_eksdoc.core.sim.cluster.store import Change, Item, What
-from kubectl_eksdoc.embedded.serving.targets import Reply
+from kubectl_eksdoc.model.metadata import PROBE_LABEL, Ask, Report, Seen, Step, log_of
+from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.objects.structs import moment
+from kubectl_eksdoc.simulator.kubelets import NEVER, Pace
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.registry import condition
+from kubectl_eksdoc.simulator.store import Change, Item, What
 
 # What the pods that measure DNS print on a simulated cluster: by rule, from what happens to its CoreDNS pods.
 #

@@ -8,12 +8,6 @@ import secrets
 import tempfile
 from collections.abc import Callable, Mapping
 
-from kubectl_eksdoc.core.model import versions
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.rules.addresses import AS
-from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
-from kubectl_eksdoc.core.sim.cluster.mishaps import Troubled
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.api.discovery import Build
 from kubectl_eksdoc.embedded.loading import Loaded
 from kubectl_eksdoc.embedded.probed import AskedDns, MetadataServices, Resolvers, WithProbes
@@ -21,6 +15,12 @@ from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Access, Rule, 
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs, first_of
+from kubectl_eksdoc.kubernetes.addresses import AS
+from kubectl_eksdoc.model import versions
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.simulator.kubelets import Pace
+from kubectl_eksdoc.simulator.mishaps import Troubled
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
 
 
 def api_of(
@@ -40,13 +40,22 @@ def api_of(
     plane = loaded.plane
     dns = AskedDns(plane, speed)
     (troubled or plane).start(WithProbes(pace, dns), every_controller)
-    said = observed.identity.server_version
-    build = Build(git_version=whole(said)) if versions.parse(said) is not None else Build()
+    said = version_of(observed)
+    build = Build(git_version=said) if said else Build()
     resolvers = Resolvers(plane)
     logs = PodLogs(first_of(dns.logs, *(() if services is None else (services.logs,))), resolvers.lines)
     return Api(
         plane, Setup(Access(users), build, logs=logs, ports=resolvers.answer, note=note), Scaled(monotonic, speed)
     )
+
+
+def version_of(observed: Cluster) -> str:
+    """Of the API server, "" where nothing tells it. In a dump nothing does: then the newest kubelet has it, which is
+    never newer."""
+    kubelets = [(node.kubelet, node.kubelet_text) for node in observed.nodes if node.kubelet is not None]
+    newest = max(kubelets, key=lambda each: each[0])[1] if kubelets else ""
+    said = observed.identity.server_version
+    return whole(said if versions.parse(said) is not None else newest)
 
 
 def whole(version: str) -> str:

@@ -6,8 +6,24 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import (
+from kubectl_eksdoc.embedded.eviction_status import status_of
+from kubectl_eksdoc.embedded.loading import load_observed
+from kubectl_eksdoc.kubernetes.api.statuses import Details, Refusal, Status, not_found
+from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
+from kubectl_eksdoc.kubernetes.news import (
+    Answered,
+    Attached,
+    BudgetGone,
+    BudgetIs,
+    Found,
+    News,
+    NodeGone,
+    NodeIs,
+    PodGone,
+    PodIs,
+)
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import (
     RESTARTED_AT,
     Act,
     Cordon,
@@ -23,39 +39,23 @@ from kubectl_eksdoc.core.model.acts import (
     Restart,
     Restore,
 )
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value, without
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.kinds import ReadState, Resource
-from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status, not_found
-from kubectl_eksdoc.core.rules.evictions import EvictionRequest
-from kubectl_eksdoc.core.rules.news import (
-    Answered,
-    Attached,
-    BudgetGone,
-    BudgetIs,
-    Found,
-    News,
-    NodeGone,
-    NodeIs,
-    PodGone,
-    PodIs,
-)
-from kubectl_eksdoc.core.sim.cluster import mishaps
-from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
-from kubectl_eksdoc.core.sim.cluster.mishaps import Befallen, Trouble, Troubled
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.registry import PODS as REGISTRY_PODS
-from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions, Facts
-from kubectl_eksdoc.core.sim.cluster.scheduling import NODES as SCHEDULING_NODES
-from kubectl_eksdoc.core.sim.cluster.store import Change, Store, What
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
-from kubectl_eksdoc.embedded.eviction_status import status_of
-from kubectl_eksdoc.embedded.loading import load_observed
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.kinds import ReadState, Resource
+from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
+from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.objects.collector import Collector
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.single import encode
+from kubectl_eksdoc.simulator import mishaps
+from kubectl_eksdoc.simulator.kubelets import Pace
+from kubectl_eksdoc.simulator.mishaps import Befallen, Trouble, Troubled
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.registry import PODS as REGISTRY_PODS
+from kubectl_eksdoc.simulator.registry import DeleteOptions, Facts
+from kubectl_eksdoc.simulator.scheduling import NODES as SCHEDULING_NODES
+from kubectl_eksdoc.simulator.store import Change, Store, What
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
 
 # What a drain does to the nodes of a stage, and takes back: cordons, labels for load balancers, protections.
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.api_objects import Doc, Named, at
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import AddonSide, VersionSide
-from kubectl_eksdoc.core.model.aws.clusters import EksCluster
-from kubectl_eksdoc.core.model.aws.configuration import Broken
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, Judge, plan_update
-from kubectl_eksdoc.core.plan.addon.rendering import objects_of
-from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
-from kubectl_eksdoc.core.plan.addon.schema.paths import paths
-from kubectl_eksdoc.core.plan.addon.since import Since, since
-from kubectl_eksdoc.core.plan.addon.usage import USED_BY, usage
+from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked, OfVersion
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, Judge, plan_update
+from kubectl_eksdoc.addon_diff.rendering import objects_of
+from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
+from kubectl_eksdoc.addon_diff.schema.paths import paths
+from kubectl_eksdoc.addon_diff.since import Since, since
+from kubectl_eksdoc.addon_diff.usage import USED_BY, usage
 from kubectl_eksdoc.flows.ports import Objects
+from kubectl_eksdoc.model.api_objects import Doc, Named, at
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import AddonSide, VersionSide
+from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.aws.configuration import Broken
+from kubectl_eksdoc.model.cluster import Cluster
 
 JudgeBy = Callable[[Doc, Doc], "tuple[Broken, ...] | Unknown"]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, at, named
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.addons import AddonPast, AddonSide
-from kubectl_eksdoc.core.model.aws.clusters import EksCluster
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath, PastFacts
-from kubectl_eksdoc.core.plan.addon.aftermath.looking import look_back
+from kubectl_eksdoc.addon_diff.aftermath.facts import Aftermath, PastFacts
+from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
 from kubectl_eksdoc.flows.addon import JudgeBy, addon_facts, judge_of
 from kubectl_eksdoc.flows.ports import Histories, Objects
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, at, named
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.addons import AddonPast, AddonSide
+from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.cluster import Cluster
 
 ChartOf = Callable[[str, str], "Doc | Unknown"]
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.api_objects import Doc, Named
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import AddonSide
-from kubectl_eksdoc.core.model.aws.clusters import EksCluster
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.plan.addon.facts import Asked
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
-from kubectl_eksdoc.core.run.addon.guards import Guard, refusals
-from kubectl_eksdoc.core.run.addon.sending import Sending, sending
-from kubectl_eksdoc.core.run.addon.way_back import WayBack, way_back
+from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.run.guards import Guard, refusals
+from kubectl_eksdoc.addon_diff.run.sending import Sending, sending
+from kubectl_eksdoc.addon_diff.run.way_back import WayBack, way_back
 from kubectl_eksdoc.flows.addon import JudgeBy, plan_addon
 from kubectl_eksdoc.flows.ports import Objects
+from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import AddonSide
+from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.cluster import Cluster
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.addons import AddonSide
-from kubectl_eksdoc.core.model.aws.clusters import EksCluster
-from kubectl_eksdoc.core.model.aws.configuration import Broken
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Finding, Remedy
-from kubectl_eksdoc.core.model.terraform import TerraformPlan
-from kubectl_eksdoc.core.plan.addon.terraform.declared import declared
-from kubectl_eksdoc.core.plan.addon.terraform.generations import generations
-from kubectl_eksdoc.core.plan.addon.terraform.judging import judged, open_question, refused, unjudged
-from kubectl_eksdoc.core.plan.addon.terraform.requests import AddonRequest, Kind, requests
-from kubectl_eksdoc.core.plan.addon.terraform.result import Change, Judged, TerraformJudgement
-from kubectl_eksdoc.core.plan.addon.terraform.whole import Scope, scope_of, whole
+from kubectl_eksdoc.addon_diff.terraform.declared import declared
+from kubectl_eksdoc.addon_diff.terraform.generations import generations
+from kubectl_eksdoc.addon_diff.terraform.judging import judged, open_question, refused, unjudged
+from kubectl_eksdoc.addon_diff.terraform.requests import AddonRequest, Kind, requests
+from kubectl_eksdoc.addon_diff.terraform.result import Change, Judged, TerraformJudgement
+from kubectl_eksdoc.addon_diff.terraform.whole import Scope, scope_of, whole
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError, ValuesError
 from kubectl_eksdoc.flows.addon import addon_facts, judge_of
 from kubectl_eksdoc.flows.ports import Objects
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.addons import AddonSide
+from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.aws.configuration import Broken
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import Finding, Remedy
+from kubectl_eksdoc.model.terraform import TerraformPlan
 
 
 class Addons(Protocol):

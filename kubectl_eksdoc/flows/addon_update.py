@@ -11,19 +11,13 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.api_objects import Doc, Named, named
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Issue, Update, UpdateCall
-from kubectl_eksdoc.core.model.aws.targets import TargetGroup
-from kubectl_eksdoc.core.model.network import TargetGroupBinding
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.run.addon import targets
-from kubectl_eksdoc.core.run.addon.ended import Ended
-from kubectl_eksdoc.core.run.addon.expectations import Expected, to_doc
-from kubectl_eksdoc.core.run.addon.outcome import checked, unread
-from kubectl_eksdoc.core.run.addon.rollout import WORKLOADS, Rollout, not_ready, rollout
-from kubectl_eksdoc.core.run.addon.targets import Health
-from kubectl_eksdoc.core.run.stages import Stage, pause_s, stage_by_addon, stage_of
+from kubectl_eksdoc.addon_diff.run import targets
+from kubectl_eksdoc.addon_diff.run.ended import Ended
+from kubectl_eksdoc.addon_diff.run.expectations import Expected, to_doc
+from kubectl_eksdoc.addon_diff.run.outcome import checked, unread
+from kubectl_eksdoc.addon_diff.run.rollout import WORKLOADS, Rollout, not_ready, rollout
+from kubectl_eksdoc.addon_diff.run.targets import Health
+from kubectl_eksdoc.drain.run.stages import Stage, pause_s, stage_by_addon, stage_of
 from kubectl_eksdoc.errors import (
     AwsDenied,
     AwsError,
@@ -36,6 +30,12 @@ from kubectl_eksdoc.errors import (
     Stopped,
 )
 from kubectl_eksdoc.flows.ports import AddonEks, Objects, UpdateJournal
+from kubectl_eksdoc.model.api_objects import Doc, Named, named
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Issue, Update, UpdateCall
+from kubectl_eksdoc.model.aws.targets import TargetGroup
+from kubectl_eksdoc.model.network import TargetGroupBinding
+from kubectl_eksdoc.model.pods import Pod
 
 WATCH_S = 1800.0
 SETTLE_S = 60.0

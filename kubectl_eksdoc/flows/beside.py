@@ -6,19 +6,19 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from kubectl_eksdoc.core.model.api_objects import Doc, Named
-from kubectl_eksdoc.core.model.api_usage import KindTold, Release
-from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
-from kubectl_eksdoc.core.model.changes import ChangesTold
-from kubectl_eksdoc.core.model.cluster import ClusterAnswers
-from kubectl_eksdoc.core.model.interruption import SpotEvent
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.pods import Container, LogOf
-from kubectl_eksdoc.core.plan.dns import shutdown
-from kubectl_eksdoc.core.plan.interruption import signs
-from kubectl_eksdoc.core.plan.metadata import programs
+from kubectl_eksdoc.coredns_lameduck import shutdown
 from kubectl_eksdoc.flows.interruption import Signs
 from kubectl_eksdoc.flows.ports import Histories, InsidePods, Objects
+from kubectl_eksdoc.imds_probe import programs
+from kubectl_eksdoc.interruption import signs
+from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_usage import KindTold, Release
+from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.model.changes import ChangesTold
+from kubectl_eksdoc.model.cluster import ClusterAnswers
+from kubectl_eksdoc.model.interruption import SpotEvent
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.pods import Container, LogOf
 
 
 class UsageSigns(Protocol):

@@ -6,20 +6,28 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import text_at
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import AddonSide
-from kubectl_eksdoc.core.model.cluster import Cluster, Source
-from kubectl_eksdoc.core.model.coredns import Propagation
-from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.dns.deployed import DEPLOYMENT, OBJECTS, DnsFacts, dns_pods, inside, logs_of, notices_of
-from kubectl_eksdoc.core.plan.dns.judging.placed import on_spot
-from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, noted
-from kubectl_eksdoc.core.run.dns import Stand, Told, Verified, Wanted, metrics_of, stand
+from kubectl_eksdoc.coredns_lameduck.deployed import (
+    DEPLOYMENT,
+    OBJECTS,
+    DnsFacts,
+    dns_pods,
+    inside,
+    logs_of,
+    notices_of,
+)
+from kubectl_eksdoc.coredns_lameduck.judging.placed import on_spot
+from kubectl_eksdoc.coredns_lameduck.run import Stand, Told, Verified, Wanted, metrics_of, stand
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.flows.ports import InsidePods, Objects
+from kubectl_eksdoc.interruption.plan import InterruptionPlan, noted
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import text_at
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import AddonSide
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.model.coredns import Propagation
+from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.model.pods import Pod
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.BUDGETS, kinds.ENDPOINT_SLICES, kinds.AUTOSCALERS)
 """What of the cluster is read as a whole."""

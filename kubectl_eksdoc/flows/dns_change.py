@@ -7,31 +7,31 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.api_objects import Applied, Conflict, Conflicting, Doc, at, with_value
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.addons import AddonSide
-from kubectl_eksdoc.core.model.aws.clusters import EksCluster
-from kubectl_eksdoc.core.model.coredns import COREFILE
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.plan.addon.facts import Asked
-from kubectl_eksdoc.core.plan.addon.judging import calls
-from kubectl_eksdoc.core.plan.addon.merging import Missing, differences
-from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
-from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
-from kubectl_eksdoc.core.plan.dns.change.change import Change, changed
-from kubectl_eksdoc.core.plan.dns.change.lameduck import foreign_grace
-from kubectl_eksdoc.core.plan.dns.change.wishes import Wishes
-from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
-from kubectl_eksdoc.core.plan.dns.shutdown import DEFAULT_GRACE_S
-from kubectl_eksdoc.core.rules.api.ownership.applying import apply
-from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
-from kubectl_eksdoc.core.rules.api.schema import schema_of
-from kubectl_eksdoc.core.rules.corefile.edits import CONFIG
-from kubectl_eksdoc.core.run.addon.guards import Guard, to_acknowledge
+from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.judging import calls
+from kubectl_eksdoc.addon_diff.merging import Missing, differences
+from kubectl_eksdoc.addon_diff.modes import Fate, Mode
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.prediction import FieldChange
+from kubectl_eksdoc.addon_diff.run.guards import Guard, to_acknowledge
+from kubectl_eksdoc.coredns_lameduck.change.change import Change, changed
+from kubectl_eksdoc.coredns_lameduck.change.lameduck import foreign_grace
+from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
+from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts
+from kubectl_eksdoc.coredns_lameduck.shutdown import DEFAULT_GRACE_S
 from kubectl_eksdoc.flows.addon import JudgeBy
 from kubectl_eksdoc.flows.addon_sending import Prepared, prepared
 from kubectl_eksdoc.flows.ports import Objects
+from kubectl_eksdoc.kubernetes.api.ownership.applying import apply
+from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
+from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
+from kubectl_eksdoc.model.api_objects import Applied, Conflict, Conflicting, Doc, at, with_value
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.addons import AddonSide
+from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.coredns import COREFILE
+from kubectl_eksdoc.model.findings import Finding
 
 
 class ConfigMaps(Protocol):

@@ -1,7 +1,7 @@
 """DNS measured from short-lived pods: look, make them, let something happen, read what they say, clean up.
 
 Belongs here: the order of it, through ports, and reading what an asker prints.
-Never here: what the numbers mean (that is `core.plan.dns.measuring`), sockets, layout.
+Never here: what the numbers mean (that is `coredns_lameduck.measuring`), sockets, layout.
 """
 
 from __future__ import annotations
@@ -13,22 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Protocol
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.coredns import (
-    KEPT,
-    TRANSPORTS,
-    Counts,
-    DnsPod,
-    DnsService,
-    DnsStand,
-    DnsWorkload,
-    Report,
-    Second,
-    Stream,
-)
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.placing import NotMade, Owner, PodStand
-from kubectl_eksdoc.core.plan.dns.measuring.plan import (
+from kubectl_eksdoc.coredns_lameduck.measuring.plan import (
     AFTER_S,
     BEFORE_S,
     LATE_S,
@@ -41,7 +26,7 @@ from kubectl_eksdoc.core.plan.dns.measuring.plan import (
     plan_measure,
     pod_manifest,
 )
-from kubectl_eksdoc.core.plan.dns.measuring.result import (
+from kubectl_eksdoc.coredns_lameduck.measuring.result import (
     INTERRUPTED,
     Deed,
     Measured,
@@ -50,10 +35,25 @@ from kubectl_eksdoc.core.plan.dns.measuring.result import (
     settled,
     until,
 )
-from kubectl_eksdoc.core.plan.probes import Now, stand_of, too_late
 from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.flows.metadata_probe import LOOK_S, Clock, owning
 from kubectl_eksdoc.flows.ports import ProbeGround
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.coredns import (
+    KEPT,
+    TRANSPORTS,
+    Counts,
+    DnsPod,
+    DnsService,
+    DnsStand,
+    DnsWorkload,
+    Report,
+    Second,
+    Stream,
+)
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.placing import NotMade, Owner, PodStand
+from kubectl_eksdoc.probes import Now, stand_of, too_late
 
 # CoreDNS of a cluster, as far as it is looked at and sent away while DNS is asked.
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity
-from kubectl_eksdoc.core.plan.drain.order.forced import check_named
-from kubectl_eksdoc.core.plan.drain.plan import make_plan
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.plan.drain.targets import select
-from kubectl_eksdoc.core.plan.drain.verdicts.assuming import with_assumed_budgets
-from kubectl_eksdoc.core.plan.drain.verdicts.past_budgets import check_deleted
+from kubectl_eksdoc.drain.nodes import select
+from kubectl_eksdoc.drain.order.forced import check_named
+from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.verdicts.assuming import with_assumed_budgets
+from kubectl_eksdoc.drain.verdicts.budgets import check_deleted
 from kubectl_eksdoc.flows.ports import ClusterReader
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster, Identity
 
 READS = kinds.ALL
-"""What planning reads; `core.model.codes` says which answer needs which of them."""
+"""What planning reads; `model.codes` says which answer needs which of them."""
 
 
 Stops = Callable[[Identity], tuple[tuple[str, float], ...]]

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.fleet import Answered, Member, Outcome
-from kubectl_eksdoc.core.plan.fleet import FleetPlan, summed
+from kubectl_eksdoc.fleet import FleetPlan, summed
+from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.findings import Severity
+from kubectl_eksdoc.model.fleet import Answered, Member, Outcome
 
 LOOK_S = 0.1
 """So often it is looked whether somebody wants it to end."""

@@ -6,20 +6,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.queues import FiguresOf, InterruptionKeys, InterruptionTold, Queue
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.interruption import KarpenterInstall, Place, SpotEvent
-from kubectl_eksdoc.core.model.pods import LogOf
-from kubectl_eksdoc.core.plan.interruption import installs
-from kubectl_eksdoc.core.plan.interruption.delivery import candidates
-from kubectl_eksdoc.core.plan.interruption.installs import InterruptionFacts, effective
-from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, Wish, noted, plan_interruption
-from kubectl_eksdoc.core.plan.interruption.rights import Role, role_of
-from kubectl_eksdoc.core.plan.interruption.spot import instance_of, is_spot
 from kubectl_eksdoc.flows.ports import InsidePods, Objects
+from kubectl_eksdoc.interruption import installs
+from kubectl_eksdoc.interruption.delivery import candidates
+from kubectl_eksdoc.interruption.installs import InterruptionFacts, effective
+from kubectl_eksdoc.interruption.plan import InterruptionPlan, Wish, noted, plan_interruption
+from kubectl_eksdoc.interruption.rights import Role, role_of
+from kubectl_eksdoc.interruption.spot import instance_of, is_spot
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.queues import FiguresOf, InterruptionKeys, InterruptionTold, Queue
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.interruption import KarpenterInstall, Place, SpotEvent
+from kubectl_eksdoc.model.pods import LogOf
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.DEPLOYMENTS, kinds.DAEMON_SETS, kinds.BUDGETS)
 """What of the cluster is read as a whole."""

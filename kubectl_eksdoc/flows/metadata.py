@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.machines import (
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.flows.ports import InsidePods
+from kubectl_eksdoc.imds_probe.affected import choose, inside, logs_of
+from kubectl_eksdoc.imds_probe.assumed import Assumed, Intent
+from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata, worth_a_look
+from kubectl_eksdoc.imds_probe.sources import BY_PARAMETER, MetadataFacts, instance_of
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.machines import (
     Instance,
     MachineKeys,
     MachinesTold,
     NodeGroup,
     ScalingGroup,
     TemplateVersion,
+    V1Calls,
 )
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.commands import Reach
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.model.pods import Container, LogOf, Pod
-from kubectl_eksdoc.core.model.spelling import maybe
-from kubectl_eksdoc.core.plan.metadata.affected import choose, inside, logs_of
-from kubectl_eksdoc.core.plan.metadata.assumed import Assumed
-from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata, worth_a_look
-from kubectl_eksdoc.core.plan.metadata.sources import BY_PARAMETER, MetadataFacts, instance_of
-from kubectl_eksdoc.core.plan.probes import owner_of
-from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.flows.ports import InsidePods
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.findings import Subject
+from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.model.pods import Container, LogOf, Pod
+from kubectl_eksdoc.model.spelling import maybe
+from kubectl_eksdoc.probes import owner_of
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.NODE_POOLS, kinds.NODE_CLASSES)
 """What of the cluster is read as a whole."""
 
 Tell = Callable[[MachineKeys], MachinesTold]
 """AWS: each answer, or why there is none."""
+
+
+Count = Callable[[Sequence[str], datetime], Mapping[str, V1Calls | Unknown]]
+"""CloudWatch: requests without a token, by instance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +104,20 @@ def plan_imds(
     whole: Cluster | None = None,
     reach: Reach = Reach(),
     assumed: Assumed | None = None,
+    intent: Intent | None = None,
+    count: Count | None = None,
 ) -> MetadataPlan:
     """Without `port`, no pod is looked into. `whole`: of which AWS is asked, where `cluster` is a part of it: a
-    snapshot holds the answers to what was asked for all of it. `reach` as `plan_metadata`.
+    snapshot holds the answers to what was asked for all of it. `reach` as `plan_metadata`. `count`: of requests
+    without a token, None: they are not asked for.
 
     Raises:
         AwsError: nothing can be asked at all.
         ClusterError: the cluster cannot be talked to.
     """
-    facts = replace(metadata_facts(whole or cluster, tell), cluster=cluster, assumed=assumed)
+    facts = replace(metadata_facts(whole or cluster, tell), cluster=cluster, assumed=assumed, intent=intent)
+    if count is not None:
+        facts = replace(facts, v1_calls=count(_instances(whole or cluster), cluster.observed_at))
     return plan_metadata(with_pods(facts, hops, port) if port is not None else facts, hops, reach)
 
 
@@ -147,12 +157,15 @@ def _named(told: MachinesTold, scaled: Set[str]) -> MachineKeys:
     scaling = [each for each in told.scaling_groups.values() if isinstance(each, ScalingGroup)]
     templates = [each for each in told.templates.values() if isinstance(each, TemplateVersion)]
     launched_from = [*(each.template for each in groups), *(each.template for each in scaling)]
+    launched_from += [ref for each in scaling for ref in each.others]
+    templates += [each for each in told.configurations.values() if isinstance(each, TemplateVersion)]
     images = {each.image for each in templates}
     if "" in images:
         images |= {each.image for each in instances}
     return MachineKeys(
         scaling_groups=_sorted(each.scaling_group for each in instances if each.id in scaled),
         templates=tuple(dict.fromkeys(filter(None, launched_from))),
+        configurations=_sorted(each.configuration for each in scaling if each.template is None),
         images=_sorted(image for image in images if not image.startswith(BY_PARAMETER)),
     )
 

@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.metadata import report_in
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.placing import NotMade, Owner, PodStand
-from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers
-from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner, ProbePod, owner_manifest, pod_manifest
-from kubectl_eksdoc.core.plan.metadata.probing.result import INTERRUPTED, Probed, ProbePlan, plan_probe, probed_nodes
-from kubectl_eksdoc.core.plan.probes import Now, stand_of, too_late
 from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.flows.ports import ProbeGround
+from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers
+from kubectl_eksdoc.imds_probe.probing.pods import Manner, ProbePod, owner_manifest, pod_manifest
+from kubectl_eksdoc.imds_probe.probing.result import INTERRUPTED, Probed, ProbePlan, plan_probe, probed_nodes
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.metadata import report_in
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.placing import NotMade, Owner, PodStand
+from kubectl_eksdoc.probes import Now, stand_of, too_late
 
 # What every flow does that makes short-lived pods: one object that owns them is made first, and removed at the end,
 # whatever happened between: also after Ctrl-C. Of a process that was killed, the kubelet ends the pods after their

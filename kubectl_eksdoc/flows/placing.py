@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.placing import NotPlaced, called
 from kubectl_eksdoc.errors import ClusterError, EksdocError, Forbidden, UsageError
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.placing import NotPlaced, called
 
 
 class PlacingGround(Protocol):

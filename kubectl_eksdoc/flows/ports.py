@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Errand, OfPod
-from kubectl_eksdoc.core.model.api_objects import Doc, Named
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Addon, Update, UpdateCall
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Held, Phase, RunSummary
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.placing import NotMade, Owner, PodStand
-from kubectl_eksdoc.core.model.pods import Container, LogOf
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.rules.news import News
-from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
-from kubectl_eksdoc.core.sim.cluster.mishaps import Befallen
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.news import News
+from kubectl_eksdoc.model.acts import Act, Cordon, Errand, OfPod
+from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, Update, UpdateCall
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.journal import Begun, Entries, Entry, Held, Phase, RunSummary
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.placing import NotMade, Owner, PodStand
+from kubectl_eksdoc.model.pods import Container, LogOf
+from kubectl_eksdoc.simulator.kubelets import Pace
+from kubectl_eksdoc.simulator.mishaps import Befallen
 
 
 class ClusterReader(Protocol):

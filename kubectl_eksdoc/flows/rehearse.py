@@ -11,24 +11,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from kubectl_eksdoc.core.model.acts import Hook
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.duration.clock import NEW_NODE_S, Clock
-from kubectl_eksdoc.core.plan.drain.duration.luck import Time
-from kubectl_eksdoc.core.plan.drain.landing.new_nodes import surged
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.plan.drain.survey import survey
-from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.limits import Limits
-from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.record import Record, Waiting
-from kubectl_eksdoc.core.run.replanning import Replanning
-from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
+from kubectl_eksdoc.drain.duration.clock import NEW_NODE_S, Clock, Time
+from kubectl_eksdoc.drain.landing.new_nodes import surged
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.record import Record, Waiting
+from kubectl_eksdoc.drain.run.replanning import Replanning
+from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.survey import survey
 from kubectl_eksdoc.flows.drain import Stops, no_stops, plan_drain
 from kubectl_eksdoc.flows.ports import Stage
+from kubectl_eksdoc.model.acts import Hook
+from kubectl_eksdoc.model.cluster import Cluster, Identity
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.simulator.kubelets import Pace
 
 GIVE_UP_S = 3600.0
 """So long nothing of the drain may happen until it is given up, and longer only if the user wants it to wait: no start

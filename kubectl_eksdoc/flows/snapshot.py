@@ -6,30 +6,30 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from kubectl_eksdoc.core.model import coredns, kinds
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import AddonPast, AddonSide, VersionSide
-from kubectl_eksdoc.core.model.aws.clusters import EksCluster
-from kubectl_eksdoc.core.model.check_needs import FURTHER, Need, Wanted
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.commands import Reach
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.plan.addon.facts import Asked
-from kubectl_eksdoc.core.plan.addon.rendering import every_object
-from kubectl_eksdoc.core.plan.check.registry import ALL, chosen
-from kubectl_eksdoc.core.plan.check.way import Way
-from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
-from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, Wish
-from kubectl_eksdoc.core.rules.metadata_service import POD
-from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
+from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.rendering import every_object
+from kubectl_eksdoc.amazon.metadata_service import POD
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.check.registry import ALL, chosen
+from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 from kubectl_eksdoc.flows import addon, addon_after, dns, interruption, metadata
 from kubectl_eksdoc.flows.check import looking
 from kubectl_eksdoc.flows.check.around import CheckAround
 from kubectl_eksdoc.flows.interruption import Around as InterruptionAround
 from kubectl_eksdoc.flows.ports import Histories, InsidePods, Objects
+from kubectl_eksdoc.interruption.plan import InterruptionPlan, Wish
+from kubectl_eksdoc.model import coredns, kinds
+from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import AddonPast, AddonSide, VersionSide
+from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.check_needs import FURTHER, Need, Wanted
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.versions import Version
 
 _OF_API = frozenset((Need.API_WRITTEN, Need.API_GONE))
 _NOBODYS = frozenset((Need.API_REQUESTS, Need.HELM, Need.MANIFESTS, *_OF_API))

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.names import Name
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.snapshots import KEPT_LABELS, LastView
-from kubectl_eksdoc.core.model.versions import parse
 from kubectl_eksdoc.host.documents import Fields, Unfit
+from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.names import Name
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.snapshots import KEPT_LABELS, LastView
+from kubectl_eksdoc.model.versions import parse
 
 # Small files that may be lost at any time: ``$XDG_CACHE_HOME/eksdoc``, else ``~/.cache/eksdoc``.
 

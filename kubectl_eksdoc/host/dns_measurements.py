@@ -11,11 +11,11 @@ import os
 from collections.abc import Mapping
 from datetime import timezone
 
-from kubectl_eksdoc.core.model.coredns import Propagation
 from kubectl_eksdoc.errors import LocalJournalError
 from kubectl_eksdoc.host.cache import CacheFiles
 from kubectl_eksdoc.host.documents import Fields
 from kubectl_eksdoc.host.journals import state_folder
+from kubectl_eksdoc.model.coredns import Propagation
 
 VERSION = 1
 _MOST, _LARGEST = 200, 4096

@@ -17,10 +17,10 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import IO, Protocol
 
-from kubectl_eksdoc.core.model.acts import Act, Errand, Hook
-from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.rules.news import HookEnded, News
 from kubectl_eksdoc.host import endings
+from kubectl_eksdoc.kubernetes.news import HookEnded, News
+from kubectl_eksdoc.model.acts import Act, Errand, Hook
+from kubectl_eksdoc.model.durations import in_words
 
 TIMEOUT_S = 600.0
 """So long a command may take; who takes longer says no."""

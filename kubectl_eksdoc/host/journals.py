@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.journal import Entries, Entry, RunEvents, is_run_id
 from kubectl_eksdoc.errors import LocalJournalError
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.journal import Entries, Entry, RunEvents, is_run_id
 from kubectl_eksdoc.objects.journal_lines import lines, read_events, read_lines
 
 # The journal of a run on this machine: a file of lines that is on the disk before anything is done.

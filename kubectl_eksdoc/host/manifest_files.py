@@ -8,11 +8,11 @@ import stat
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model.api_usage import Manifest, Unread
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.archives.archive import standard_input
 from kubectl_eksdoc.host.documents import yaml_as_go_reads_it
+from kubectl_eksdoc.model.api_usage import Manifest, Unread
 from kubectl_eksdoc.objects.manifests import manifest_of
 
 STDIN = "-"

@@ -12,16 +12,16 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, Outline, Promise, TargetOutline, TimesOutline
-from kubectl_eksdoc.core.model.cluster import Identity, Source
-from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_PLAN, FLEET
-from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
-from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
-from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.documents import MAGIC, MOST, Fields, JsonFile, Unfit, short
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, Outline, Promise, TargetOutline, TimesOutline
+from kubectl_eksdoc.model.cluster import Identity, Source
+from kubectl_eksdoc.model.documents import API_VERSION, DRAIN_PLAN, FLEET
+from kubectl_eksdoc.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.model.findings import Severity, Status, Subject
+from kubectl_eksdoc.model.kinds import ReadState
 
 # A saved answer of this tool (``-o json``, ``-o yaml``): opened, and known to be one of the kind that is asked for.
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection, Mapping
 from datetime import date
 
-from kubectl_eksdoc.core.model.findings import ANY, Suppression
-from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.documents import hand_written, read_text, short
+from kubectl_eksdoc.model.findings import ANY, Suppression
+from kubectl_eksdoc.model.spelling import maybe
 
 MOST_BYTES = 4 << 20
 FLAG = "--suppressions"

@@ -2,7 +2,7 @@
 
 Belongs here: JSON files, one for each kind of subject, one record for each subject. CONTRIBUTING.md says how to add
 one.
-Never here: code but the function that reads a file. `core.model.knowledge` makes frozen dataclasses of the records.
+Never here: code but the function that reads a file. `model.knowledge` makes frozen dataclasses of the records.
 """
 
 from __future__ import annotations

@@ -14,12 +14,12 @@ from http.client import HTTPException, LineTooLong
 from typing import Any
 from urllib.parse import urlsplit
 
-from kubectl_eksdoc.core.rules.addresses import address, addresses_in
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Lost, Status
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable, Untrusted
 from kubectl_eksdoc.held_secrets import without_held
 from kubectl_eksdoc.kube.config import Access
 from kubectl_eksdoc.kube.target import utc_now
+from kubectl_eksdoc.kubernetes.addresses import address, addresses_in
+from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Lost, Status
 
 MOST_SAID = 4000
 """Characters of a message that are shown and kept: a body may have as many as fit into the largest answer."""

@@ -13,8 +13,6 @@ from urllib.parse import quote, urlsplit
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.bounds import ReadTime
-from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
-from kubectl_eksdoc.core.rules.addresses import address, token_in
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.held_secrets import hold, hold_environment, hold_login
 from kubectl_eksdoc.kube import credentials, exec_plugin
@@ -23,6 +21,8 @@ from kubectl_eksdoc.kube.identity import EksIdentity, identify
 from kubectl_eksdoc.kube.kubeconfig import choose
 from kubectl_eksdoc.kube.pools import Pools
 from kubectl_eksdoc.kube.target import ExecPlugin, Impersonation, Surroundings, Target, is_secret
+from kubectl_eksdoc.kubernetes.addresses import address, token_in
+from kubectl_eksdoc.model.connection import IN_CLUSTER, Connection
 
 # Which proxy stands between us and the server, by the rules kubectl follows.
 #

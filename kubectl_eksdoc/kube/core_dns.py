@@ -7,13 +7,6 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 from urllib.parse import quote
 
-from kubectl_eksdoc.core.model.acts import RESTARTED_AT
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.coredns import NAME, SELECTOR, SERVICE, SYSTEM, DnsPod, DnsService, DnsStand, DnsWorkload
-from kubectl_eksdoc.core.model.placing import NotMade
-from kubectl_eksdoc.core.model.pods import ENDED, Pod
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.kube.answers import Absent as NotThere
 from kubectl_eksdoc.kube.answers import Incomplete, NotServed, Refused
@@ -23,6 +16,13 @@ from kubectl_eksdoc.kube.sending import Cautious, Tries
 from kubectl_eksdoc.kube.sent import JSON, MERGE_PATCH, Clock, Sent
 from kubectl_eksdoc.kube.target import Surroundings, of_this_process, utc_now
 from kubectl_eksdoc.kube.transport import Transport, in_order
+from kubectl_eksdoc.model.acts import RESTARTED_AT
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.coredns import NAME, SELECTOR, SERVICE, SYSTEM, DnsPod, DnsService, DnsStand, DnsWorkload
+from kubectl_eksdoc.model.placing import NotMade
+from kubectl_eksdoc.model.pods import ENDED, Pod
 
 _CORE, _APPS = f"/api/v1/namespaces/{SYSTEM}", f"/apis/apps/v1/namespaces/{SYSTEM}"
 _SLICES = f"/apis/discovery.k8s.io/v1/namespaces/{SYSTEM}/endpointslices"

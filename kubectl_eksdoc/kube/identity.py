@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.aws.access import AwsAccess
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube.exec_plugin import program_of, unwrapped
 from kubectl_eksdoc.kube.kubeconfig import choose
 from kubectl_eksdoc.kube.target import ExecPlugin, Server, Surroundings, Target
+from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.connection import Connection
 
 _ARN = re.compile(r"arn:aws[\w-]*:eks:(?P<region>[a-z0-9-]+):(?P<account>\d{12}):cluster/(?P<cluster>[\w-]+)")
 _REGION = r"(?P<region>[a-z]{2,4}(?:-[a-z]+)+-\d)"

@@ -12,11 +12,6 @@ from datetime import datetime, timezone
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.placing import Marks, NotMade, Owner, PodStand
-from kubectl_eksdoc.core.model.pods import Container, LogOf
 from kubectl_eksdoc.errors import Forbidden, Unreachable
 from kubectl_eksdoc.kube.answers import Absent as NotThere
 from kubectl_eksdoc.kube.answers import Incomplete, NotServed, Refused
@@ -26,8 +21,12 @@ from kubectl_eksdoc.kube.sending import Cautious, Tries
 from kubectl_eksdoc.kube.sent import Clock
 from kubectl_eksdoc.kube.target import Surroundings, of_this_process
 from kubectl_eksdoc.kube.transport import Transport, in_order
-from kubectl_eksdoc.objects.containers import containers_of
-from kubectl_eksdoc.objects.single import NoSuchObject
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.placing import Marks, NotMade, Owner, PodStand
+from kubectl_eksdoc.model.pods import Container, LogOf
+from kubectl_eksdoc.objects.single import NoSuchObject, containers_of
 
 T = TypeVar("T")
 

@@ -18,11 +18,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
-from kubectl_eksdoc.core.rules.addresses import address
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.kube.target import ExecPlugin, Impersonation, Server, Surroundings, Target, User
+from kubectl_eksdoc.kubernetes.addresses import address
+from kubectl_eksdoc.model.connection import IN_CLUSTER, Connection
 from kubectl_eksdoc.yaml_events import DEEPEST, events_of, reason
 
 _KINDS = {"clusters": "cluster", "contexts": "context", "users": "user"}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.names import Name
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import kubeconfig
 from kubectl_eksdoc.kube.identity import EksIdentity, identify
 from kubectl_eksdoc.kube.kubeconfig import Kubeconfig, choose
 from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.names import Name
 
 
 def contexts(path: str, around: Surroundings) -> tuple[Name, ...]:

@@ -7,11 +7,6 @@ from contextlib import closing
 from itertools import islice
 from urllib.parse import quote
 
-from kubectl_eksdoc.core.model import kinds, names
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.names import Kind, Name
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Patience
@@ -19,6 +14,11 @@ from kubectl_eksdoc.kube.journal.runs import HEAD, PART_LABEL, RUN_LABEL
 from kubectl_eksdoc.kube.single_objects import listed
 from kubectl_eksdoc.kube.target import Surroundings
 from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.model import kinds, names
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.names import Kind, Name
 
 MOST = 500
 """So many are asked for, and no more: who has more types a letter, and the shell would ask first anyway."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model.api_objects import Applied, Conflict, Conflicting, Doc, at, text_at
-from kubectl_eksdoc.core.model.permissions import opt_ins_of
-from kubectl_eksdoc.core.model.placing import OF_KIND, NotPlaced
-from kubectl_eksdoc.core.rules.api.statuses import Status
 from kubectl_eksdoc.errors import ClusterError, Drifted, Forbidden, Unauthorized
 from kubectl_eksdoc.kube.answers import Refused
 from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import JSON, MANAGER, Sent, refused
+from kubectl_eksdoc.kubernetes.api.statuses import Status
+from kubectl_eksdoc.model.api_objects import Applied, Conflict, Conflicting, Doc, at, text_at
+from kubectl_eksdoc.model.permissions import opt_ins_of
+from kubectl_eksdoc.model.placing import OF_KIND, NotPlaced
 
 _ESCALATES = "is attempting to grant RBAC permissions not currently held"
 """Whoever creates a role must have its rights (Kubernetes, RBAC: privilege escalation prevention)."""

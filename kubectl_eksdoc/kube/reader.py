@@ -9,10 +9,6 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.core.model.connection import Connection, Waiting
-from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.kube.answers import Answer, Expired, Incomplete, NotServed, Refused, shown
 from kubectl_eksdoc.kube.config import connect
@@ -20,6 +16,10 @@ from kubectl_eksdoc.kube.exchanges import Patience, Timing
 from kubectl_eksdoc.kube.identity import EksIdentity
 from kubectl_eksdoc.kube.target import Surroundings, of_this_process
 from kubectl_eksdoc.kube.transport import Paging, Transport, in_order
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.model.connection import Connection, Waiting
+from kubectl_eksdoc.model.kinds import ReadState, Resource
 from kubectl_eksdoc.objects.collector import BadObject, Collector
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.permissions import Permission, Review
 from kubectl_eksdoc.errors import Forbidden, Unauthorized, Unreachable
 from kubectl_eksdoc.kube.sent import Sender, Sent
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.permissions import Permission, Review
 
 PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _RIGHT = "create selfsubjectaccessreviews.authorization.k8s.io"

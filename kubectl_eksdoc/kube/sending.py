@@ -6,10 +6,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.placing import NotMade
-from kubectl_eksdoc.core.rules.api.statuses import Lost
 from kubectl_eksdoc.errors import ClusterError, Unauthorized
 from kubectl_eksdoc.kube.answers import Answer, status_of
 from kubectl_eksdoc.kube.config import Access
@@ -17,6 +13,10 @@ from kubectl_eksdoc.kube.credentials import Credential
 from kubectl_eksdoc.kube.exchanges import Broken, Exchanges, Patience, real_timing
 from kubectl_eksdoc.kube.pools import asked_before_each_byte
 from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, Sent, refused
+from kubectl_eksdoc.kubernetes.api.statuses import Lost
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.placing import NotMade
 
 Fence = Callable[[], object]
 """Raises LockLost where nothing must be sent any more. Asked from several threads."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
 from kubectl_eksdoc.kube.target import utc_now
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.model.api_objects import Doc
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"

@@ -6,11 +6,6 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, Named, at
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.kinds import NODE_CLASSES, Resource
 from kubectl_eksdoc.errors import ClusterError, Drifted, Forbidden
 from kubectl_eksdoc.kube.answers import Absent as NoSuchObject
 from kubectl_eksdoc.kube.answers import Expired, NotServed, Refused
@@ -19,6 +14,11 @@ from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH, refused
 from kubectl_eksdoc.kube.target import Surroundings, of_this_process
 from kubectl_eksdoc.kube.transport import Paging, Transport
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, Named, at
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import NODE_CLASSES, Resource
 from kubectl_eksdoc.objects.single import NoJson, decode
 
 VERB = "get"

@@ -16,8 +16,8 @@ from datetime import datetime, timezone
 from typing import Any, TextIO
 
 from kubectl_eksdoc.bounds import ReadTime
-from kubectl_eksdoc.core.rules.addresses import address
 from kubectl_eksdoc.kube.credentials import Sharing
+from kubectl_eksdoc.kubernetes.addresses import address
 
 
 @dataclass(frozen=True, slots=True)

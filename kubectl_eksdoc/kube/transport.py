@@ -12,13 +12,13 @@ from time import monotonic
 from typing import TypeVar
 
 from kubectl_eksdoc.bounds import Bounds, Late, in_time
-from kubectl_eksdoc.core.model.connection import Waiting
-from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.kube import answers
 from kubectl_eksdoc.kube.answers import Answer, ReadTimeout, Refused
 from kubectl_eksdoc.kube.config import Access
 from kubectl_eksdoc.kube.exchanges import Broken, Exchanges, Patience, Timing, real_timing
 from kubectl_eksdoc.kube.target import utc_now
+from kubectl_eksdoc.model.connection import Waiting
+from kubectl_eksdoc.model.durations import in_words
 
 TELL_S = 60.0
 """So often it is told that a server is waited for."""

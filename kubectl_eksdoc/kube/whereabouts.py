@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.whereabouts import Whereabouts
-from kubectl_eksdoc.core.rules.addresses import without_user
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import kubeconfig
 from kubectl_eksdoc.kube.kubeconfig import choose
 from kubectl_eksdoc.kube.target import Server, Surroundings
+from kubectl_eksdoc.kubernetes.addresses import without_user
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.whereabouts import Whereabouts
 
 _LARGEST_CA = 1 << 20
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.placement import NodeTerm, PodTerm, Spread
-from kubectl_eksdoc.core.model.selectors import Requirement
+from kubectl_eksdoc.model.placement import NodeTerm, PodTerm, Spread
+from kubectl_eksdoc.model.selectors import Requirement
 from kubectl_eksdoc.objects.structs import Expression, LabelSelector, Lean, Texts, selector
 
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.api_usage import KindTold, Manifest, Release, WrittenObject
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.changes import ChangesTold, EventTold, Revision
-from kubectl_eksdoc.core.model.cluster import ClusterAnswers
-from kubectl_eksdoc.core.model.interruption import SpotEvent
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.pods import LogOf
+from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.api_usage import KindTold, Manifest, Release, WrittenObject
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.changes import ChangesTold, EventTold, Revision
+from kubectl_eksdoc.model.cluster import ClusterAnswers
+from kubectl_eksdoc.model.interruption import SpotEvent
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.pods import LogOf
 
 KIND, VERSION = "ClusterAnswers", 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
+from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import (
     Condition,

@@ -8,8 +8,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects import budgets, clusterwide, karpenter, network, nodes, pods, storage, workloads
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import Object

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at, text_at
-from kubectl_eksdoc.core.model.changes import EventTold, Revision
-from kubectl_eksdoc.core.model.findings import Subject
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.rules.keeping import hidden
+from kubectl_eksdoc.kubernetes.keeping import hidden
+from kubectl_eksdoc.model.api_objects import Doc, at, text_at
+from kubectl_eksdoc.model.changes import EventTold, Revision
+from kubectl_eksdoc.model.findings import Subject
+from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from kubectl_eksdoc.objects.collector import MALFORMED, BadObject, in_list, named_kind, who
 from kubectl_eksdoc.objects.sharing import Sharing

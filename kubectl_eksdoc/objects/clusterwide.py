@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.api_usage import ApiService, Callee, DefinedVersion, Definition
-from kubectl_eksdoc.core.model.cluster import EniConfig, Lease, Namespace, PriorityClass, SecurityGroupPolicy
+from kubectl_eksdoc.model.api_usage import ApiService, Callee, DefinedVersion, Definition
+from kubectl_eksdoc.model.cluster import EniConfig, Lease, Namespace, PriorityClass, SecurityGroupPolicy
 from kubectl_eksdoc.objects.network import ClientConfig, ServiceRef
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import Condition, Lean, Meta, Object, Time, condition, newest, newest_of

@@ -6,14 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, LeftOut, Source
-from kubectl_eksdoc.core.model.kinds import NAMESPACES, PODS, KindRead, ReadState, Resource
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import NO_TIME, Cluster, Identity, LeftOut, Source
+from kubectl_eksdoc.model.kinds import NAMESPACES, PODS, KindRead, ReadState, Resource
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE, FIELDS
 from kubectl_eksdoc.objects.identities import References, Uids, identity_of
 from kubectl_eksdoc.objects.identities import note as uids_note
@@ -30,7 +30,6 @@ MALFORMED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 T = TypeVar("T")
 _decode_page = msgspec.json.Decoder(ListOf[msgspec.Raw]).decode
-_NO_TIME = datetime.fromtimestamp(0, timezone.utc)
 _SPECIFIED = (
     *(kinds.PODS, kinds.BUDGETS, kinds.DEPLOYMENTS, kinds.REPLICA_SETS, kinds.STATEFUL_SETS, kinds.DAEMON_SETS),
     *(kinds.REPLICATION_CONTROLLERS, kinds.JOBS),
@@ -177,7 +176,7 @@ class Collector:
             notes.append(told)
         if observed_at is None:
             moments = [t.newest for t in self._tables.values() if t.newest is not None]
-            observed_at = max(moments, default=_NO_TIME)
+            observed_at = max(moments, default=NO_TIME)
             if not moments:
                 notes.append("no object says when it was observed; the time shown is not meaningful")
         return Cluster(

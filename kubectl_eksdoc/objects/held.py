@@ -7,19 +7,18 @@ from typing import Protocol
 
 import msgspec
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, Named, named
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.changes import ChangesTold, EventTold, Revision
-from kubectl_eksdoc.core.model.interruption import SpotEvent
-from kubectl_eksdoc.core.model.kinds import CONTROLLER_REVISIONS, EVENTS, HISTORY_OF, REPLICA_SETS, Resource
-from kubectl_eksdoc.core.model.pods import Container, LogOf
 from kubectl_eksdoc.errors import SnapshotError
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, Named, named
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.changes import ChangesTold, EventTold, Revision
+from kubectl_eksdoc.model.interruption import SpotEvent
+from kubectl_eksdoc.model.kinds import CONTROLLER_REVISIONS, EVENTS, HISTORY_OF, REPLICA_SETS, Resource
+from kubectl_eksdoc.model.pods import Container, LogOf
 from kubectl_eksdoc.objects.changing import event, revision
-from kubectl_eksdoc.objects.containers import containers_of
 from kubectl_eksdoc.objects.karpenter import spot_event
 from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
-from kubectl_eksdoc.objects.single import NoSuchObject, document
+from kubectl_eksdoc.objects.single import NoSuchObject, containers_of, document
 from kubectl_eksdoc.objects.structs import Object
 
 # Single objects, and lists of a few kinds, out of all that a reader reads: what was asked for is kept as it is.

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
-from kubectl_eksdoc.core.model.api_objects import Doc, Named
-from kubectl_eksdoc.core.model.api_usage import KindTold, Release, WrittenObject
-from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
-from kubectl_eksdoc.core.model.changes import ChangesTold
-from kubectl_eksdoc.core.model.cluster import ClusterAnswers
-from kubectl_eksdoc.core.model.interruption import SpotEvent
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.pods import Container, LogOf
-from kubectl_eksdoc.core.rules.upgrades.deprecated_requests import METRIC
-from kubectl_eksdoc.core.rules.upgrades.removed_apis import ROWS
+from kubectl_eksdoc.amazon.upgrades.deprecated_requests import METRIC
+from kubectl_eksdoc.amazon.upgrades.removed_apis import ROWS
+from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_usage import KindTold, Release, WrittenObject
+from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.model.changes import ChangesTold
+from kubectl_eksdoc.model.cluster import ClusterAnswers
+from kubectl_eksdoc.model.interruption import SpotEvent
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.pods import Container, LogOf
 from kubectl_eksdoc.objects import manifests
 from kubectl_eksdoc.objects.manifests import Kept, has_managed_fields, written_object
 from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of

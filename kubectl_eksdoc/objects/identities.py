@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from kubectl_eksdoc.core.model.network import Endpoint, EndpointSlice
-from kubectl_eksdoc.core.model.pods import Owner, Pod
-from kubectl_eksdoc.core.model.workloads import Job, Workload
+from kubectl_eksdoc.model.network import Endpoint, EndpointSlice
+from kubectl_eksdoc.model.pods import Owner, Pod
+from kubectl_eksdoc.model.workloads import Job, Workload
 
 Owned = TypeVar("Owned", Pod, Workload, Job)
 Uids = Mapping[tuple[str, str], str]

@@ -7,9 +7,9 @@ from difflib import get_close_matches
 
 import msgspec
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster, Source
-from kubectl_eksdoc.core.model.kinds import ReadState, Resource
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.model.kinds import ReadState, Resource
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from kubectl_eksdoc.objects.collector import MALFORMED, BadObject, Collector, who
 from kubectl_eksdoc.objects.raw_objects import RawObjects

@@ -17,9 +17,9 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_RUN, DRAIN_RUN_EVENT
-from kubectl_eksdoc.core.model.journal import (
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.documents import API_VERSION, DRAIN_RUN, DRAIN_RUN_EVENT
+from kubectl_eksdoc.model.journal import (
     Begun,
     Entries,
     Entry,
@@ -31,8 +31,8 @@ from kubectl_eksdoc.core.model.journal import (
     RunEvents,
     Timed,
 )
-from kubectl_eksdoc.core.model.snapshots import FORMAT as SNAPSHOTS_FORMAT
-from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
+from kubectl_eksdoc.model.snapshots import FORMAT as SNAPSHOTS_FORMAT
+from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 
 FORMAT = 1
 

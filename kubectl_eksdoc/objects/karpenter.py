@@ -10,11 +10,11 @@ from datetime import datetime
 
 import msgspec
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.aws.machines import SaidOptions
-from kubectl_eksdoc.core.model.cluster import NodeClass, NodePool
-from kubectl_eksdoc.core.model.interruption import SpotEvent
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.aws.machines import SaidOptions
+from kubectl_eksdoc.model.cluster import NodeClass, NodePool
+from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import Lean, Meta, Object, moment
 

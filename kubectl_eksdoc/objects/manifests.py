@@ -17,10 +17,10 @@ from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.core.model.api_objects import Doc, Named, at, text_at
-from kubectl_eksdoc.core.model.api_usage import Document, Manifest, Release, Unread, WrittenObject
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.rules.upgrades.written_versions import KEPT_BY_SERVER, LAST_APPLIED, row_of, written
+from kubectl_eksdoc.amazon.upgrades.written_versions import KEPT_BY_SERVER, LAST_APPLIED, row_of, written
+from kubectl_eksdoc.model.api_objects import Doc, Named, at, text_at
+from kubectl_eksdoc.model.api_usage import Document, Manifest, Release, Unread, WrittenObject
+from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.objects.single import NoJson, decode
 from kubectl_eksdoc.objects.structs import Lean
 from kubectl_eksdoc.yaml_events import TooDeep, events_of
@@ -392,7 +392,7 @@ def _inflated(packed: bytes) -> bytes:
 
 # In which versions an object was written: made of its metadata, of which nothing else is kept.
 #
-# Source: core.rules.upgrades.written_versions.
+# Source: amazon.upgrades.written_versions.
 
 
 def written_object(doc: Doc, kind: str, api_version: str) -> WrittenObject | None:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from kubectl_eksdoc.core.model.network import (
+from kubectl_eksdoc.model.network import (
     Endpoint,
     EndpointSlice,
     Service,
@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.model.network import (
     Webhook,
     WebhookRule,
 )
-from kubectl_eksdoc.core.model.selectors import EVERYTHING
+from kubectl_eksdoc.model.selectors import EVERYTHING
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import LabelSelector, Lean, Meta, Object, selector
 

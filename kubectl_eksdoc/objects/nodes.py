@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 
 import msgspec
 
-from kubectl_eksdoc.core.model import journal as run_notes
-from kubectl_eksdoc.core.model import versions
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.journal import RunNote, is_namespace, is_run_id
-from kubectl_eksdoc.core.model.nodes import REBOOT_IN_PROGRESS, Node, Taint
-from kubectl_eksdoc.core.model.placement import PODS
+from kubectl_eksdoc.model import journal as run_notes
+from kubectl_eksdoc.model import versions
+from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.journal import RunNote, is_namespace, is_run_id
+from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node, Taint
+from kubectl_eksdoc.model.placement import PODS
+from kubectl_eksdoc.model.workloads import RebootLock
 from kubectl_eksdoc.objects.resources import Quantity, allocatable, amounts
 from kubectl_eksdoc.objects.sharing import Sharing
-from kubectl_eksdoc.objects.structs import Condition, Lean, Meta, Object, condition, newest_of
+from kubectl_eksdoc.objects.structs import Condition, Lean, Meta, Object, Time, condition, newest_of
 
 CLUSTER_LABEL = "alpha.eksctl.io/cluster-name"
 
@@ -131,3 +132,43 @@ def identity_from(nodes: Iterable[Node]) -> Identity:
 def _only(values: set[str]) -> str:
     told = values - {""}
     return told.pop() if len(told) == 1 else ""
+
+
+# kured's lock, as it is written on its DaemonSet: of one node, or of several where kured has a --concurrency.
+#
+# Source: kubereboot/kured pkg/daemonsetlock/daemonsetlock.go (LockAnnotationValue, multiLockAnnotationValue).
+
+
+_SECOND_NS = 1_000_000_000
+
+
+class _Lock(Lean):
+    node: str = msgspec.field(default="", name="nodeID")
+    created: Time | None = None
+    ttl_ns: int = msgspec.field(default=0, name="TTL")
+
+
+class _Locks(_Lock):
+    locks: list[_Lock] | None = None
+
+
+_decode = msgspec.json.Decoder(_Locks).decode
+
+
+def reboot_locks(written: str | None) -> tuple[RebootLock, ...]:
+    """Those that are held, expired ones among them; none where kured itself could not read it."""
+    if not written:
+        return ()
+    try:
+        found = _decode(written)
+    except (msgspec.MsgspecError, RecursionError):
+        return ()
+    return tuple(_held(found))
+
+
+def _held(found: _Locks) -> Iterator[RebootLock]:
+    for lock in (found, *(found.locks or ())):
+        if lock.node:
+            expires = lock.created is not None and lock.ttl_ns > 0
+            until = lock.created + timedelta(seconds=lock.ttl_ns / _SECOND_NS) if expires and lock.created else None
+            yield RebootLock(lock.node, until)

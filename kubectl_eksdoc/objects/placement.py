@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kubectl_eksdoc.core.model.placement import (
+from kubectl_eksdoc.model.placement import (
     DEFAULT_SCHEDULER,
     NOWHERE_SPECIAL,
     HostPort,
@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.model.placement import (
     PodTerm,
     Spread,
 )
-from kubectl_eksdoc.core.model.placement import NodeTerm as Term
+from kubectl_eksdoc.model.placement import NodeTerm as Term
 from kubectl_eksdoc.objects.affinity import AffinityEntry, SpreadEntry, node_terms, pod_terms, spreads
 from kubectl_eksdoc.objects.pod_details import Calling
 from kubectl_eksdoc.objects.resources import NOTHING, Amounts, Quantity, amounts, requests

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from kubectl_eksdoc.core.model.pods import Asks, Branch, Calls, Probe, RoleBy, Volume, VolumeKind
-from kubectl_eksdoc.core.model.workloads import NO_HOST_FILES, HostFiles
+from kubectl_eksdoc.model.pods import Asks, Branch, Calls, Probe, RoleBy, Volume, VolumeKind
+from kubectl_eksdoc.model.workloads import NO_HOST_FILES, HostFiles
 from kubectl_eksdoc.objects.structs import MOST, NO_RAW, Lean, RawCache, RawError, Texts, placed
 
 # What of their node's files pod templates mount: their hostPaths, and which sockets their containers name.

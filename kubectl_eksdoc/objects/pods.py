@@ -7,8 +7,8 @@ from datetime import datetime
 
 import msgspec
 
-from kubectl_eksdoc.core.model import pods
-from kubectl_eksdoc.core.model.pods import POD_ENI, Branch, asks_for_branch
+from kubectl_eksdoc.model import pods
+from kubectl_eksdoc.model.pods import POD_ENI, Branch, asks_for_branch
 from kubectl_eksdoc.objects.placement import PlacingSpec
 from kubectl_eksdoc.objects.pod_details import HostPath, branch
 from kubectl_eksdoc.objects.sharing import Sharing
@@ -25,7 +25,7 @@ class JudgedAnnotations(
         "pod_eni": POD_ENI,
     },
 ):
-    """The annotations that are judged (`core.model.pods.JUDGED_ANNOTATIONS`), and what a branch interface is told by;
+    """The annotations that are judged (`model.pods.JUDGED_ANNOTATIONS`), and what a branch interface is told by;
     the others are never decoded."""
 
     mirror: str | None = None

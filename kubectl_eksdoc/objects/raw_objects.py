@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.single import decode
 from kubectl_eksdoc.objects.structs import ListOf
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kubectl_eksdoc.core.model.placement import CPU, EPHEMERAL_STORAGE, MEMORY, Requests
-from kubectl_eksdoc.core.model.quantities import InvalidQuantity, millis, nanos, wholes
+from kubectl_eksdoc.model.placement import CPU, EPHEMERAL_STORAGE, MEMORY, Requests
+from kubectl_eksdoc.model.quantities import InvalidQuantity, millis, nanos, wholes
 from kubectl_eksdoc.objects.structs import RawError
 
 Quantity = str | int | float

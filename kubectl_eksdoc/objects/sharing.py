@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.pods import Owner, Toleration
-from kubectl_eksdoc.core.model.selectors import NOTHING, Labels, Selector
+from kubectl_eksdoc.model.pods import Owner, Toleration
+from kubectl_eksdoc.model.selectors import NOTHING, Labels, Selector
 from kubectl_eksdoc.objects.placement import Placing
 from kubectl_eksdoc.objects.pod_details import Callers, Hosting
 from kubectl_eksdoc.objects.structs import LabelSelector, Lean, OwnerRef, RawCache, Texts, selector

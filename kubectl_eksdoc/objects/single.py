@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.pods import TOLD_VARIABLES, Container, Runs
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from kubectl_eksdoc.objects.sharing import Sharing
-from kubectl_eksdoc.objects.structs import RawError
+from kubectl_eksdoc.objects.structs import NO_RAW, Lean, RawError
 
 encode: Callable[[Any], bytes] = msgspec.json.encode
 """A document as the bytes of its JSON, keys in the order they have."""
@@ -49,7 +50,9 @@ class Facts:
     """Turns the objects of the catalogue's kinds into facts, sharing what they have in common."""
 
     def __init__(self) -> None:
-        self._share = Sharing()
+        # Imported late: documents alone must not pay for the forms of all kinds.
+
+        self._share, self._kinds = Sharing(), BY_RESOURCE
         self._decoders: dict[Resource, Callable[[bytes], Any]] = {
             resource: msgspec.json.Decoder(kind.form).decode for resource, kind in BY_RESOURCE.items()
         }
@@ -61,7 +64,111 @@ class Facts:
             NoSuchObject: it is none of `resource`; the message says where it differs.
         """
         try:
-            found, _ = BY_RESOURCE[resource].project(self._decoders[resource](raw), self._share)
+            found, _ = self._kinds[resource].project(self._decoders[resource](raw), self._share)
         except (msgspec.MsgspecError, RawError) as error:
             raise NoSuchObject(str(error)) from error
         return found
+
+
+# The containers of one pod's document. Source of the shapes: core/v1 Container, ContainerStatus.
+
+
+class Variable(Lean):
+    name: str | None = None
+    value: msgspec.Raw = NO_RAW
+    value_from: msgspec.Raw = NO_RAW
+
+
+class Described(Lean):
+    name: str | None = None
+    image: str | None = None
+    command: list[str] | None = None
+    args: list[str] | None = None
+    env: list[Variable] | None = None
+    env_from: list[msgspec.Raw] | None = None
+
+
+class State(Lean):
+    running: dict[str, Any] | None = None
+    waiting: dict[str, Any] | None = None
+    terminated: dict[str, Any] | None = None
+
+
+class Fares(Lean):
+    name: str | None = None
+    ready: bool | None = None
+    restart_count: int | None = None
+    state: State | None = None
+    last_state: State | None = None
+
+
+class Spec(Lean):
+    containers: list[Described] | None = None
+    init_containers: list[Described] | None = None
+
+
+class Status(Lean):
+    container_statuses: list[Fares] | None = None
+    init_container_statuses: list[Fares] | None = None
+
+
+class Inside(Lean):
+    spec: Spec | None = None
+    status: Status | None = None
+
+
+_decode = msgspec.json.Decoder(Inside).decode
+
+
+def containers_of(raw: bytes) -> tuple[Container, ...]:
+    """Of its spec's order, its init containers last.
+
+    Raises:
+        NoSuchObject: it is no pod; the message says where it differs.
+    """
+    try:
+        pod = _decode(raw)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise NoSuchObject(str(error)) from error
+    spec, status = pod.spec or Spec(), pod.status or Status()
+    fares = {each.name: each for each in (*(status.container_statuses or ()), *(status.init_container_statuses or ()))}
+    running = [_container(each, fares.get(each.name) or Fares(), False) for each in spec.containers or ()]
+    return (*running, *(_container(each, fares.get(each.name) or Fares(), True) for each in spec.init_containers or ()))
+
+
+def _container(given: Described, fares: Fares, init: bool) -> Container:
+    return Container(
+        given.name or "",
+        given.image or "",
+        (*(given.command or ()), *(given.args or ())),
+        tuple(each.name for each in given.env or () if each.name),
+        bool(given.env_from),
+        _runs(fares.state or State()),
+        fares.ready is True,
+        fares.last_state is not None and fares.last_state.terminated is not None,
+        _ended_as(fares),
+        fares.restart_count or 0,
+        init,
+        tuple(_values(given.env or ())),
+    )
+
+
+def _values(variables: Iterable[Variable]) -> Iterator[tuple[str, str]]:
+    """Of those that are looked at, and of any that is empty; one that comes from elsewhere has none here."""
+    for each in variables:
+        if each.name and not bytes(each.value_from):
+            value = msgspec.json.decode(each.value) if bytes(each.value) else ""
+            value = value if isinstance(value, str) else ""
+            if each.name in TOLD_VARIABLES or not value:
+                yield each.name, value
+
+
+def _ended_as(fares: Fares) -> str:
+    """This one's end is the later."""
+    ends = (state.terminated for state in (fares.state, fares.last_state) if state is not None)
+    return next((str(end.get("reason") or "") for end in ends if end is not None), "")
+
+
+def _runs(state: State) -> Runs:
+    told = {Runs.RUNNING: state.running, Runs.WAITING: state.waiting, Runs.ENDED: state.terminated}
+    return next((runs for runs, of in told.items() if of is not None), Runs.UNTOLD)

@@ -6,8 +6,8 @@ from datetime import datetime
 
 import msgspec
 
-from kubectl_eksdoc.core.model.nodes import HOSTNAME
-from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+from kubectl_eksdoc.model.nodes import HOSTNAME
+from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.objects.affinity import NodeSelector, Term, node_terms
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import Expression, Lean, Meta, Object

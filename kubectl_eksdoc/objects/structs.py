@@ -13,8 +13,8 @@ from typing import Annotated, Any, Generic, ParamSpec, TypeVar
 
 import msgspec
 
-from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.model.selectors import NOTHING, Requirement, Selector, from_parts
+from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.selectors import NOTHING, Requirement, Selector, from_parts
 
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
 """RFC 3339 with an offset: times without one cannot be compared with the others."""

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from kubectl_eksdoc.core.model.selectors import NOTHING
-from kubectl_eksdoc.core.model.workloads import (
+from kubectl_eksdoc.model.selectors import NOTHING
+from kubectl_eksdoc.model.workloads import (
     NO_HOST_FILES,
     PROGRESS_S,
     REBOOT_LOCK,
@@ -19,8 +19,8 @@ from kubectl_eksdoc.core.model.workloads import (
     Job,
     Workload,
 )
+from kubectl_eksdoc.objects.nodes import reboot_locks
 from kubectl_eksdoc.objects.pod_details import HostingSpec
-from kubectl_eksdoc.objects.reboot_locks import reboot_locks
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import NO_RAW, Condition, Lean, Meta, Object, holds, newest_of
 

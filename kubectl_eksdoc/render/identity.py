@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.model.cluster import NO_TIME, Cluster, Identity, Source
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import age, between, duration, rfc3339, shown
 
@@ -33,10 +34,18 @@ def identity_line(cluster: Cluster, now: datetime, look: Look | None = None) -> 
     return dot.join(shown(part, look) for part in [*parts, data_age(cluster, now)])
 
 
+def is_production(who: Identity, pattern: str) -> bool:
+    """Whether the context or the cluster is called like `pattern`, a regular expression; "" is like none."""
+    wanted = re.compile(pattern, re.IGNORECASE) if pattern else None
+    return wanted is not None and any(name and wanted.search(name) for name in (who.context, who.cluster))
+
+
 def data_age(cluster: Cluster, now: datetime) -> str:
     """Where the data came from and how old it is at `now`."""
     passed = between(cluster.observed_at, now)
     moment = rfc3339(cluster.observed_at)
+    if cluster.observed_at == NO_TIME:
+        return "snapshot without a time"
     if cluster.source is Source.DEMO:
         return f"demo cluster, fixed at {moment}"
     if passed < -_SKEW:

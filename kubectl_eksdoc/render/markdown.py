@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.identity import UNKNOWN, named
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.html import BREAK, Html, command, el, folded, lines, page, put
 from kubectl_eksdoc.render.identity import UNKNOWN, named
 from kubectl_eksdoc.render.look import Look

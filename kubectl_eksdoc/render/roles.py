@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.permissions import Permission
-from kubectl_eksdoc.core.model.selectors import Selector
-from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.plan.in_cluster import KINDS, Errand
+from kubectl_eksdoc.in_cluster import KINDS, Errand
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.permissions import Permission
+from kubectl_eksdoc.model.selectors import Selector
+from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.render.encode import Json, plain_value, to_json, to_yaml
 from kubectl_eksdoc.render.formats import Formats
 from kubectl_eksdoc.render.look import Look

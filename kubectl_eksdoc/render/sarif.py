@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from hashlib import sha256
 from urllib.parse import quote
 
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.render.encode import Json, to_json
 from kubectl_eksdoc.render.look import Look
 

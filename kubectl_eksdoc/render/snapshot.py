@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.permissions import how_to
-from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.permissions import how_to
+from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look

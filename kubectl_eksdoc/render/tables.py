@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, When
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import cut, shown, wrap
 

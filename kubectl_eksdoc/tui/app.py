@@ -48,8 +48,7 @@ class EksdocApp(Framed):
         else:
             self.push_screen(screen)
         self.call_after_refresh(self.read)
-        if self.opening.live is not None:
-            self.set_interval(TICK_S, self._tick)
+        self.set_interval(TICK_S, self._tick)  # always: the demo changes from its first run on
 
     def run_in_short(self) -> list[str]:
         """What must be seen of a run that is under way where there is no room for its screen, and its keys; none
@@ -92,6 +91,7 @@ class EksdocApp(Framed):
             return
         if self._main.model.reads.done is None and self.opening.live is not None and self.opening.desk is not None:
             self.following.say_what_is_unfinished()
+            self.on_ask_rights()
         self._main.read(event.facts, event.differs)
         self._looks_away = False
         self._leave_offline()
@@ -142,6 +142,10 @@ class EksdocApp(Framed):
             self.notify("x: a run is under way: 5 shows it", timeout=6)
         elif self.opening.live is not None:
             self._reader.list_contexts(self.opening.live)
+        else:
+            from kubectl_eksdoc.tui.reasons import NO_CONTEXTS
+
+            self.notify(NO_CONTEXTS, timeout=4)
 
     def on_contexts(self, event: Contexts) -> None:
         from kubectl_eksdoc.tui.help import ContextsScreen
@@ -165,7 +169,7 @@ class EksdocApp(Framed):
         self.call_after_refresh(self.read)
 
     def on_show_rights(self) -> None:
-        from kubectl_eksdoc.core.model.permissions import Needs
+        from kubectl_eksdoc.model.permissions import Needs
         from kubectl_eksdoc.tui.rights import RightsScreen
 
         model = self._main.model
@@ -178,7 +182,10 @@ class EksdocApp(Framed):
             self._reader.ask_rights(self.opening.live, [need.permission for need in self.opening.needs().run])
 
     def on_denied(self, event: Denied) -> None:
-        if self._awaits(event.of) and self._rights is not None:
+        if not self._awaits(event.of):
+            return
+        self._main.learn_rights(event.permissions)
+        if self._rights is not None:
             self._rights.learn(event.permissions)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.policy import DrainPolicy
 
 MOST_STEPS = 200
 """So many edits can be taken back."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.spelling import matches
+from kubectl_eksdoc.model.spelling import matches
 
 THEMES = ("dark", "light")
 

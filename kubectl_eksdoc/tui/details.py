@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Status, When
-from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict
-from kubectl_eksdoc.core.plan.drain.result import Headroom
+from kubectl_eksdoc.drain.outcome import Eviction, Left, PodVerdict
+from kubectl_eksdoc.drain.result import Headroom
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import Status, When
 from kubectl_eksdoc.render.drain.evidence import evidence
 from kubectl_eksdoc.render.drain.groups import Group
+from kubectl_eksdoc.render.drain.groups import of_budget as of_budget_groups
 from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN, POD_SIGN, STATUS_SIGN, TARGET_SIGN
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
@@ -25,12 +26,13 @@ _MOST = 40
 
 
 def of_budget(headroom: Headroom, view: DrainView) -> list[Line]:
-    """What it says, which pods it has on marked nodes, and when they go."""
+    """What it says, what helps where it blocks, which pods it has on marked nodes, and when they go."""
     budget = headroom.budget
     sign, tone = BUDGET_SIGN[headroom.verdict]
     lines: list[Line] = [
         (f"{sign} {budget.key}: {headroom.verdict.value}", tone),
         headroom.why,
+        *_fixes(of_budget_groups(budget, view)),
         "",
         f"rule       {budget.rule}",
         f"selector   {budget.selector}",
@@ -109,21 +111,19 @@ def of_group(group: Group) -> list[Line]:
         lines.append(f"missing: {first.missing}")
     rests, _ = evidence(group)
     lines += [(f"- {each}", Tone.FAINT) for each in rests[:6]]
+    return [*lines, *_fixes([group])]
+
+
+def _fixes(groups: Sequence[Group]) -> list[Line]:
+    """What helps, for now before for later; commands stand on lines of their own."""
+    lines: list[Line] = []
     for when in When:
-        for remedy, commands in group.remedies:
-            if remedy.when is when:
-                lines += ["", f"{when.value}: {remedy.text}"]
-                lines += [(f"    {command}", Tone.GOOD) for command in commands]
+        for group in groups:
+            for remedy, commands in group.remedies:
+                if remedy.when is when:
+                    lines += ["", f"{when.value}: {remedy.text}"]
+                    lines += [(f"    {command}", Tone.GOOD) for command in commands]
     return lines
-
-
-def command_of(group: Group) -> str:
-    """The first command that helps, tonight's before tomorrow's; "" where a person must decide."""
-    for when in When:
-        for remedy, commands in group.remedies:
-            if remedy.when is when and commands:
-                return "\n".join(commands)
-    return ""
 
 
 @once_a_view

@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.versions import Version, parse
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.nodes import IMAGE
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.model.versions import parse
+from kubectl_eksdoc.render.drain.verdict import in_brief
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.tui import knobs, words
 from kubectl_eksdoc.tui.choice import Choice
 from kubectl_eksdoc.tui.model import Model
-from kubectl_eksdoc.tui.sheets.nodes import IMAGE
 
 Edited = Choice | str
 
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """`node` is under the cursor, None where the row is no node; `start` was the last one that was marked."""
+    """`node` is under the cursor, None where the row is no node; `start` was the last one that was marked. `cause`: the
+    code of a blocker, on the page of blockers; None elsewhere."""
 
     node: str | None
     start: str | None = None
+    cause: str | None = None
 
 
 def marked(model: Model, node: str | None) -> Edited:
     return "the row under the cursor is no node" if node is None else model.choice.toggled(node)
+
+
+def as_if_fixed(model: Model, code: str) -> Edited:
+    """What is taken for fixed is so no more."""
+    if not code:
+        return "this row blocks nothing that could be taken for fixed"
+    policy = model.choice.ask.policy
+    said = f"{in_brief(code)}: {'in the way again' if code in policy.assume_fixed else 'as if fixed'}"
+    return model.choice.with_policy(replace(policy, assume_fixed=policy.assume_fixed ^ {code}), said)
 
 
 def marked_up_to(model: Model, start: str | None, node: str | None) -> Edited:
@@ -103,7 +114,7 @@ def _turned(model: Model, policy: DrainPolicy, said: str) -> Edited:
 
 
 EDITS: Mapping[str, Callable[[Model, At, int], Edited]] = {
-    "mark": lambda model, at, given: marked(model, at.node),
+    "mark": lambda model, at, given: marked(model, at.node) if at.cause is None else as_if_fixed(model, at.cause),
     "mark_range": lambda model, at, given: marked_up_to(model, at.start, at.node),
     "mark_none": lambda model, at, given: unmarked(model),
     "parallel": lambda model, at, given: parallel(model, given),
@@ -119,8 +130,12 @@ EDITS: Mapping[str, Callable[[Model, At, int], Edited]] = {
 
 
 MENU = (
-    "mark…  o older kubelet than the control plane  a not its group's newest AMI  g this group  f all shown  i invert"
-    "  n none"
+    ("o", "older kubelet"),
+    ("a", "older AMI"),
+    ("g", "group"),
+    ("f", "shown"),
+    ("i", "invert"),
+    ("n", "none"),
 )
 
 Found = tuple[frozenset[str], str]
@@ -154,26 +169,15 @@ def _old_kubelets(model: Model, now: frozenset[str]) -> Found | str:
     server = parse(said)
     if server is None:
         return f"m o: the control plane's version is not known ({said or 'nothing said it'})"
-    minor = Version(server.major, server.minor)
-    nodes = model.facts.nodes.nodes.values()
-    return _more(
-        now, (n.name for n in nodes if n.kubelet and n.kubelet.older_than(minor)), f"with a kubelet before {minor}"
-    )
+    return _more(now, model.facts.nodes.behind, f"with a kubelet before {server.major}.{server.minor}")
 
 
 def _old_images(model: Model, now: frozenset[str]) -> Found | str:
     """Which AMI is the newest of a group is read off its youngest node."""
     assert model.facts is not None, "there are nodes"
-    youngest: dict[str, Node] = {}
-    nodes = [n for n in model.facts.nodes.nodes.values() if n.group and IMAGE in n.labels and n.created_at]
-    if not nodes:
+    if not any(IMAGE in node.labels for node in model.facts.nodes.nodes.values()):
         return "m a: no node says which AMI it was made from"
-    for node in nodes:
-        other = youngest.get(node.group)
-        if other is None or (node.created_at and other.created_at and node.created_at > other.created_at):
-            youngest[node.group] = node
-    old = (n.name for n in nodes if n.labels[IMAGE] != youngest[n.group].labels[IMAGE])
-    return _more(now, old, "that are not made from the AMI of their group's youngest node")
+    return _more(now, model.facts.nodes.old_images, "that are not made from the AMI of their group's youngest node")
 
 
 def _more(now: frozenset[str], names: object, which: str) -> Found | str:

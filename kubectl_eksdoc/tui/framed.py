@@ -121,6 +121,7 @@ DARK_THEME = _theme(
         "faint": "#8A94A6",
         "line": "#4A5566",
         "cursor": "#2A3440",
+        "key": "#FFA657",
     },
 )
 
@@ -137,6 +138,7 @@ LIGHT_THEME = _theme(
         "faint": "#5B6472",
         "line": "#A9B2BF",
         "cursor": "#DCE6F2",
+        "key": "#9A4A00",
     },
 )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model.spelling import maybe
+from kubectl_eksdoc.model.spelling import maybe
 from kubectl_eksdoc.render.text import joined
 
 # The keys: one table of which bindings, the line at the foot and the help are made.
@@ -75,8 +75,11 @@ fast it comes. (What is pressed behind m is a key; `screen.PlanScreen.on_key` se
 
 _NODES = (Page.PLAN, Page.WAVES, Page.WHAT_IF, Page.PODS)
 
+_MARK, _COPY, _PAGES, _KNOBS = 1, 3, 6, 8
+"""Places at the foot."""
+
 KEYS: tuple[Key, ...] = (
-    Key("mark", "space", "space", "mark", "mark", Part.MARK, _NODES, 1),
+    Key("mark", "space", "space", "mark", "mark (on 4: as if fixed)", Part.MARK, (*_NODES, Page.BLOCKERS), _MARK),
     Key("mark-more", "m", "m", "mark_more", "mark…", Part.MARK, (Page.PLAN,), 2),
     Key("mark-range", "ctrl+@,ctrl+space", "ctrl+space", "mark_range", "mark range", Part.MARK, (Page.PLAN,)),
     Key("mark-none", "ctrl+backslash", "ctrl+\\", "mark_none", "clear marks", Part.MARK, _NODES),
@@ -89,16 +92,16 @@ KEYS: tuple[Key, ...] = (
     Key("earlier", "K", "K", "move_node", "one wave earlier", Part.PLAN, _NODES, given=-1),
     Key("pin", "p", "p", "pin", "pin to its wave, or not", Part.PLAN, _NODES),
     Key("last", "P", "P", "pin_last", "pin behind all others", Part.PLAN, _NODES),
-    Key("undo", "z", "z", "undo", "undo", Part.PLAN, (), 6),
+    Key("undo", "z", "z", "undo", "undo", Part.PLAN, (), 9),
     Key("redo", "Z", "Z", "redo", "redo", Part.PLAN),
-    Key("compare", "equals_sign", "=", "compare", "pin as A, compare", Part.PLAN, (), 7),
-    Key("run", "r", "r", "run", "run…", Part.RUN, (), 5),
+    Key("compare", "equals_sign", "=", "compare", "compare, pin as A", Part.PLAN, (), 10),
+    Key("run", "r", "r", "run", "run…", Part.RUN, (), 4),
     Key("dry-run", "D", "D", "dry_run", "dry run of the first round, on the server", Part.RUN),
     Key("cordon", "c", "c", "by_hand", "copy kubectl cordon of this node", Part.RUN, _NODES, given="cordon"),
     Key("uncordon", "u", "u", "by_hand", "copy kubectl uncordon of it", Part.RUN, _NODES, given="uncordon"),
     Key("show-run", "5,6", "5 6", "show_run", "the run, its log", Part.RUN),
     Key("runs", "L", "L", "runs", "the runs of this cluster: go on, give back", Part.RUN),
-    Key("filter", "slash", "/", "filter", "filter (!inverse, -l labels)", Part.LOOK, (Page.PLAN,), 4),
+    Key("filter", "slash", "/", "filter", "filter (!inverse, -l labels)", Part.LOOK, (Page.PLAN,), 7),
     Key("sort-name", "N", "N", "sort", "sort by name, again: back", Part.LOOK, (Page.PLAN,), given="NODE"),
     Key("sort-age", "A", "A", "sort", "sort by age", Part.LOOK, (Page.PLAN,), given="AGE"),
     Key("sort-status", "S", "S", "sort", "sort by status", Part.LOOK, (Page.PLAN,), given="STATUS"),
@@ -106,8 +109,8 @@ KEYS: tuple[Key, ...] = (
     Key("faults", "ctrl+z", "ctrl+z", "toggle", "only nodes at fault", Part.LOOK, (Page.PLAN,), given="faults"),
     Key("wide", "ctrl+w", "ctrl+w", "toggle", "columns in full, h l sideways", Part.LOOK, given="wide"),
     Key("head", "ctrl+e", "ctrl+e", "toggle", "hide the head, more rows", Part.LOOK, given="headless"),
-    Key("copy", "y", "y", "copy", "copy the remedy's command", Part.LOOK, (Page.HEADROOM, Page.BLOCKERS), 3),
-    Key("command", "C", "C", "command", "copy as a command", Part.LOOK, (), 9),
+    Key("copy", "y", "y", "copy", "copy the fix", Part.LOOK, (Page.HEADROOM, Page.BLOCKERS), _COPY),
+    Key("command", "C", "C", "command", "command (copied: the same plan on a command line)", Part.LOOK, (), 11),
     Key("plan", "1", "1", "page", "nodes", Part.ANYWHERE, given=Page.PLAN),
     Key("headroom", "2", "2", "page", "budgets", Part.ANYWHERE, given=Page.HEADROOM),
     Key("waves", "3", "3", "page", "waves", Part.ANYWHERE, given=Page.WAVES),
@@ -115,27 +118,43 @@ KEYS: tuple[Key, ...] = (
     Key("visited-before", "left_square_bracket", "[", "visited", "the page before", Part.ANYWHERE, given=-1),
     Key("visited-after", "right_square_bracket", "]", "visited", "the page after it", Part.ANYWHERE, given=1),
     Key("visited-last", "minus", "-", "last_page", "the last page, and back", Part.ANYWHERE),
-    Key("prompt", "colon,ctrl+p", ":", "prompt", "go to a page by its name", Part.ANYWHERE),
+    Key("prompt", "colon,ctrl+p", ":", "prompt", "go to (a page by its name)", Part.ANYWHERE, (), 12),
     Key("kill", "ctrl+k", "ctrl+k", "nothing", "nothing: k9s kills with it", Part.ANYWHERE),
     Key("reload", "ctrl+r", "ctrl+r", "reload", "read the cluster anew", Part.ANYWHERE),
     Key("rights", "exclamation_mark", "!", "rights", "what is hidden from you", Part.ANYWHERE),
     Key("context", "x", "x", "context", "another context", Part.ANYWHERE),
-    Key("help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 3),
+    Key("help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 5),
     Key("back", "escape", "esc", "back", "back", Part.ANYWHERE),
     Key("quit", "q", "q", "leave", "back, then quit", Part.ANYWHERE),
 )
 
 
-_RANGES = {"1 2 3 4": "1-4"}
+class Hint(NamedTuple):
+    """At the foot of a screen: `key` as a person reads it, several with spaces between them, and what it does.
+    `actions`: what a click does, one for each of the keys; none where nothing can be clicked."""
+
+    key: str
+    words: str
+    actions: tuple[str, ...] = ()
 
 
-def foot(page: Page, keys: Sequence[Key] = KEYS) -> str:
-    """``space mark  m mark…  { } ( ) knobs``: the most useful first, so that what does not fit matters least."""
-    kept = sorted((key for key in keys if key.foot and (not key.pages or page in key.pages)), key=lambda key: key.foot)
-    parts = [f"{key.shown} {key.words.split(',')[0].split(' (')[0]}" for key in kept]
-    knobs = " ".join(key.shown for key in keys if key.action in ("parallel", "grace"))
-    pages = " ".join(key.shown.split()[0] for key in keys if key.action == "page")
-    return "  ".join([*parts[:3], f"{knobs} knobs", f"{_RANGES.get(pages, pages)} pages", *parts[3:]])
+def hint(keys: Sequence[Key], words: str = "") -> Hint:
+    """Of one key, or of several that belong together and share their `words`."""
+    said = words or keys[0].words.split(",")[0].split(" (")[0]
+    return Hint(" ".join(key.shown.split()[0] for key in keys), said, tuple(f"do('{key.id}')" for key in keys))
+
+
+def foot(page: Page, keys: Sequence[Key] = KEYS, copies: str | None = "", marks: str = "mark") -> tuple[Hint, ...]:
+    """``space mark  m mark…  r run…``: the most useful first. `copies`: what y copies here, None for nothing; `marks`:
+    what space does."""
+    kept = {key.foot: key for key in keys if key.foot and (not key.pages or page in key.pages)}
+    if copies is None:
+        kept.pop(_COPY, None)
+    said = {_COPY: copies or "", _MARK: marks}
+    hints = {place: hint([key], said.get(place, "")) for place, key in kept.items()}
+    hints[_PAGES] = hint([key for key in keys if key.action == "page"], "pages")
+    hints[_KNOBS] = hint([key for key in keys if key.action in ("parallel", "grace")], "knobs")
+    return tuple(hints[place] for place in sorted(hints))
 
 
 MOVES = frozenset(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.model.options import Declared, Steps, options_of
-from kubectl_eksdoc.core.plan.drain.policy import ALL, NODEGROUP, ZONE, DrainPolicy
+from kubectl_eksdoc.drain.policy import ALL, NODEGROUP, ZONE, DrainPolicy
+from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.options import Declared, Steps, options_of
 from kubectl_eksdoc.render.text import duration
 
 GRACES: tuple[int | None, ...] = (None, 30, 60, 120, 300)

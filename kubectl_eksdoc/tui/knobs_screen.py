@@ -19,6 +19,7 @@ from kubectl_eksdoc.tui.keymap import Keymap
 from kubectl_eksdoc.tui.knobs import BY_ID
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets import sheet
+from kubectl_eksdoc.tui.widgets.head import HeadLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
 FOOT = "h l ← → turn  z undo  Z redo  C copy  esc back  j k next"
@@ -62,7 +63,7 @@ class KnobsScreen(ModalScreen[None]):
             box.border_title = "All knobs of the plan"
             yield LineTable(id="knobs")
             yield Static(id="form-knob")
-            yield Static(id="form-line")
+            yield HeadLine(id="form-line")
             yield Static(id="form-foot")
 
     def on_mount(self) -> None:
@@ -72,8 +73,8 @@ class KnobsScreen(ModalScreen[None]):
     def show(self, model: Model) -> None:
         """Of the choice as it is."""
         self.query_one(LineTable).show(sheet.sheet(model.choice.ask.policy))
-        for name, text in (("form-line", words.plan_line(model)), ("form-foot", FOOT)):
-            self._say(name, text)
+        self.query_one("#form-line", HeadLine).show(words.plan_line(model), " · ")
+        self._say("form-foot", FOOT)
 
     def _say(self, name: str, text: str) -> None:
         look = Look(ascii=getattr(self.app, "only_ascii", False))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from kubectl_eksdoc.core.model.cluster import Cluster, Source
-from kubectl_eksdoc.core.model.snapshots import LastView
-from kubectl_eksdoc.core.plan.drain.what_if import Preview
+from kubectl_eksdoc.drain.what_if import Preview
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.model.permissions import Permission
+from kubectl_eksdoc.model.snapshots import LastView
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.tui.choice import Ask, Choice
 from kubectl_eksdoc.tui.reading import Reads
@@ -54,6 +55,7 @@ class Model:
     seen: Seen = field(default_factory=Seen)
     about: str = ""  # the node or the budget (ns/name) that the page of pods is of
     reads: Reads = Reads()
+    denied: tuple[Permission, ...] | None = None  # of what a run needs; None: it was not asked
 
     @property
     def old(self) -> bool:
@@ -89,4 +91,5 @@ class Model:
 
     def with_plan(self, planned: Planned) -> Model:
         """It is of the choice and of the facts as they are."""
-        return replace(self, planned=planned, planned_of=self.facts, preview=None, trouble="")
+        pinned = self.pinned or planned  # the plan that one opened with, until another is pinned
+        return replace(self, planned=planned, planned_of=self.facts, preview=None, trouble="", pinned=pinned)

@@ -17,8 +17,10 @@ from kubectl_eksdoc.tui.keymap import KEYS, Page
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.reader import NotRead
+from kubectl_eksdoc.tui.reasons import NO_CONTEXTS
 from kubectl_eksdoc.tui.sheets.sheet import Line
 from kubectl_eksdoc.tui.shell import plain
+from kubectl_eksdoc.tui.widgets.foot import Foot
 from kubectl_eksdoc.tui.widgets.panel import Prose
 from kubectl_eksdoc.tui.wishes import LookAway, OtherContexts, ReadAnew
 
@@ -52,7 +54,7 @@ class OfflineScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Static(id="identity")
         yield Prose(id="unreached")
-        yield Static(id="foot")
+        yield Foot(id="foot")
 
     def on_mount(self) -> None:
         self.query_one("#unreached").border_title = plain(self._said("No cluster"))
@@ -69,7 +71,7 @@ class OfflineScreen(Screen[None]):
         lines = unreached.lines(model, told.where, told.what, now)
         if lines != self._lines:
             self._lines = lines
-            self.query_one("#foot", Static).update(plain(self._said(unreached.foot(model, now))))
+            self.query_one("#foot", Foot).show(unreached.foot(model, now))
             self.query_one("#unreached", Prose).show(lines)
 
     def tick(self, model: Model) -> None:
@@ -86,7 +88,7 @@ class OfflineScreen(Screen[None]):
         if self._model.reads.live:
             self.post_message(OtherContexts())
         else:
-            self.notify("x: a dump and the demo have no other contexts", timeout=4)
+            self.notify(NO_CONTEXTS, timeout=4)
 
     def action_look(self) -> None:
         if self._model.old:

@@ -9,12 +9,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.permissions import Needs, Permission
-    from kubectl_eksdoc.core.model.snapshots import LastView
-    from kubectl_eksdoc.core.model.whereabouts import Whereabouts
-    from kubectl_eksdoc.core.plan.drain.policy import Targeting
+    from kubectl_eksdoc.drain.policy import Targeting
     from kubectl_eksdoc.flows.ports import Field
+    from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.model.permissions import Needs, Permission
+    from kubectl_eksdoc.model.snapshots import LastView
+    from kubectl_eksdoc.model.whereabouts import Whereabouts
     from kubectl_eksdoc.tui.run.state import Desk
 
 Progress = Callable[[str, int], None]
@@ -45,7 +45,8 @@ class Opening:
     dump and for the demo, which stay as they are; `plain`: without colours; `context`: the one that was chosen on the
     screens, "" for what the command line says. `desk`: where runs are begun, None where nothing can be changed, for the
     reason `no_desk`. `keys`: the user's own, by the names of the actions; `wrong`: what of the user's settings is not
-    followed, a sentence each. `needs`: the rights on which a plan and a run rest."""
+    followed, a sentence each. `needs`: the rights on which a plan and a run rest. `production`: a regular expression
+    that names of contexts and clusters of production are like, "" for none."""
 
     read: Callable[[Progress], Cluster]
     targeting: Callable[[], Targeting]
@@ -61,3 +62,4 @@ class Opening:
     keys: Mapping[str, str] = field(default_factory=dict)
     wrong: tuple[str, ...] = ()
     needs: Callable[[], Needs] | None = None
+    production: str = ""

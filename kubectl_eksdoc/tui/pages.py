@@ -9,10 +9,12 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.render.drain.groups import Group
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.render.drain.groups import command_of, of_budget
+from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import cut, shown, wrap
+from kubectl_eksdoc.render.roles import starter_budgets
+from kubectl_eksdoc.render.text import counted, cut, shown, wrap
 from kubectl_eksdoc.tui import details
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets import budgets, nodes, pods, waves
@@ -34,6 +36,9 @@ def no_plan(model: Model) -> Sheet:
 
 
 # What every page can do.
+
+
+FIX = "copy the fix"
 
 
 _FRAME = 6
@@ -70,6 +75,24 @@ class PageOf(Vertical):
         """The node under the cursor; None where a row is no node."""
         return None
 
+    marks = "mark"
+    """What space does, in words."""
+
+    @property
+    def cause(self) -> str:
+        """The code of a blocker under the cursor, "" for none."""
+        return ""
+
+    @property
+    def copies(self) -> str | None:
+        """What y copies for the row under the cursor, in words; None where there is nothing to copy."""
+        return None
+
+    @property
+    def copied(self) -> str:
+        """That itself; "" where there is nothing to copy."""
+        return ""
+
     def moved(self, table: LineTable, key: str, model: Model) -> None:
         """The cursor of one of its tables stands elsewhere."""
 
@@ -78,40 +101,67 @@ class PageOf(Vertical):
 
 
 class BlockersPage(PageOf):
-    """Mutable: the groups of the plan that is shown."""
+    """Mutable: the rows of the plan that is shown, and their order, which stays while the same nodes are marked."""
 
-    groups: tuple[Group, ...] = ()
+    marks = "as if fixed"
+    _order: tuple[str, ...] = ()
+    _marked: frozenset[str] = frozenset()
+    rows: tuple[budgets.ToDo, ...] = ()
 
     def compose(self) -> ComposeResult:
-        yield LineTable(id="groups", classes="framed")
+        yield LineTable(marks=True, id="groups", classes="framed")
         yield Prose(id="fix")
 
     def on_mount(self) -> None:
-        self.table.border_title = self.said("[4] Blockers, unknowns and warnings")
-        self.query_one("#fix").border_title = self.said("what it means and what to do")
+        self.table.entitle(self.said("[4] What to fix, in the order that frees nodes"))
+        self.query_one("#fix", Prose).entitle(self.said("what it means and what to do"))
 
     def show(self, model: Model) -> None:
-        self.groups = budgets.groups_of(model.view) if model.view is not None else ()
-        self.frame(self.table, model)
-        self.table.show(
-            budgets.blockers_sheet(self.groups) if self.groups or model.view is not None else no_plan(model)
-        )
+        view = model.view
+        if model.choice.ask.marked != self._marked:
+            self._order, self._marked = (), model.choice.ask.marked
+        self.rows = budgets.to_do(view, self._order) if view is not None else ()
+        self._order = tuple(row.code for row in self.rows if row.code)
+        self.frame(self.table, model, "● as if fixed: the plan follows" if view is not None else "")
+        sheet = budgets.blockers_sheet(self.rows, view.cluster.observed_at) if view is not None else no_plan(model)
+        self.table.show(sheet, model.choice.ask.policy.assume_fixed)
+        self.table.set_class(model.stale, "-stale")
         self.moved(self.table, self.table.key or "", model)
 
     @property
-    def group(self) -> Group | None:
+    def row(self) -> budgets.ToDo | None:
         """The one under the cursor."""
-        return self.groups[int(self.table.key)] if self.table.key is not None and self.groups else None
+        return next((row for row in self.rows if row.key == self.table.key), None)
+
+    @property
+    def cause(self) -> str:
+        return self.row.code if self.row is not None else ""
+
+    @property
+    def copies(self) -> str | None:
+        return FIX if self.copied else None
+
+    @property
+    def copied(self) -> str:
+        return self.row.commands if self.row is not None else ""
 
     def moved(self, table: LineTable, key: str, model: Model) -> None:
-        group = self.group
-        self.query_one("#fix", Prose).show(details.of_group(group) if group is not None else [])
+        lines = [details.of_group(group) for group in self.row.groups] if self.row is not None else []
+        told = [line for each in lines for line in ("", *each)][1:]
+        if self.row is not None and self.row.cause is not None:
+            told = [f"its fix {self.row.cause.frees}", "", *told]
+        self.query_one("#fix", Prose).show(told)
 
 
 # [2] PodDisruptionBudgets in full, and what the one under the cursor means.
 
 
 class HeadroomPage(PageOf):
+    """Mutable: what y copies, and what that is called."""
+
+    copies: str | None = None
+    copied = ""
+
     def compose(self) -> ComposeResult:
         yield LineTable(id="all-budgets", classes="framed")
         yield Prose(id="budget")
@@ -124,13 +174,19 @@ class HeadroomPage(PageOf):
         without = view is not None and not view.budgets
         self.frame(self.table, model, "" if without else budgets.KEY)
         title = "[2] No budget counts these" if without else "[2] PDB headroom, the worst first"
-        self.table.entitle(self.said(title))
+        closed = None
+        if view is None and model.facts is not None and not (model.stale or model.old):
+            closed = budgets.closed_sheet(model.facts.cluster)
+        self.table.entitle(self.said(budgets.CLOSED if closed is not None else title))
         if view is not None and without:
             found = budgets.unguarded(view)
             self.table.show(budgets.unguarded_sheet(found))
             self.query_one("#budget", Prose).show(budgets.about(found, view))
+            self._offer("", view)
             return
-        self.table.show(budgets.sheet(view, full=True) if view is not None else no_plan(model))
+        self.table.show(budgets.sheet(view, full=True) if view is not None else closed or no_plan(model))
+        if not self.table.sees("HEADROOM"):
+            self.frame(self.table, model)
         self.moved(self.table, self.table.key or "", model)
 
     def moved(self, table: LineTable, key: str, model: Model) -> None:
@@ -140,6 +196,17 @@ class HeadroomPage(PageOf):
         found = [each for each in view.budgets if each.budget.key == key] if view is not None else []
         lines = details.of_budget(found[0], view) if found and view is not None else []
         self.query_one("#budget", Prose).show(lines)
+        self._offer(command_of(of_budget(found[0].budget, view)) if found and view is not None else "", view)
+
+    def _offer(self, fix: str, view: DrainView | None) -> None:
+        """The fix of the row, else budgets for workloads that have none."""
+        self.copied, self.copies = fix, FIX if fix else None
+        if fix or view is None:
+            return
+        starters = budgets.starters(budgets.unguarded(view), view)
+        if starters:
+            self.copied = starter_budgets(starters, {each.key for each in view.cluster.budgets})
+            self.copies = f"copy {counted(len(starters), 'missing budget')}"
 
 
 # [1] Nodes, and beside them as much of budgets and waves as there is room for.
@@ -154,6 +221,8 @@ NOTHING_MARKED = text_sheet(
         "m a    every node not made from its group's newest AMI",
         "m g    every node of this node group",
         "/      filter first, then m f marks what is shown",
+        "{ }    fewer or more nodes at once;  ?  all keys",
+        "Marks only build a plan: nothing is sent from here.",
     )
 )
 NOTHING_SENT = text_sheet(
@@ -195,7 +264,7 @@ class PlanPage(PageOf):
             ("budgets", "[2] PDB headroom"),
             ("waves", "[3] Waves, p50 and p95"),
         ):
-            self.query_one(f"#{name}").border_title = title.replace("[", "[")
+            self.query_one(f"#{name}", LineTable).entitle(self.said(title))
 
     def show(self, model: Model) -> None:
         if model.facts is None:
@@ -211,14 +280,11 @@ class PlanPage(PageOf):
         self.frame(table, model, *_narrowed(model, len(names)))
         table.show(sheet, model.choice.ask.marked)
         table.set_class(model.old, "-old")
-        view = model.view
         below = self.query_one("#budgets", LineTable), self.query_one("#waves", LineTable)
-        if view is not None:
-            below[0].show(budgets.sheet(view, full=False))
-            below[1].show(waves.sheet(view))
-        else:
-            below[0].show(PLANNING if model.stale else NOTHING_MARKED)
-            below[1].show(PLANNING if model.stale else OLD if model.old else NOTHING_SENT)
+        title, sheets = _below(model)
+        below[0].entitle(self.said(title))
+        for each, shown_now in zip(below, sheets, strict=True):
+            each.show(shown_now)
         for each in below:
             each.set_class(model.stale, "-stale")
 
@@ -228,6 +294,21 @@ class PlanPage(PageOf):
         if isinstance(focused, LineTable) and focused.id == "budgets":
             return None
         return focused.key if isinstance(focused, LineTable) else self.table.key
+
+
+def _below(model: Model) -> tuple[str, tuple[Sheet, Sheet]]:
+    """Budgets and waves; without a plan what will be in the way of one, and how to begin."""
+    view, headroom = model.view, "[2] PDB headroom"
+    if view is not None:
+        return headroom, (budgets.sheet(view, full=False), waves.sheet(view))
+    if model.stale:
+        return headroom, (PLANNING, PLANNING)
+    if model.old or model.facts is None:
+        return headroom, (NOTHING_MARKED, OLD)
+    closed = budgets.closed_sheet(model.facts.cluster)
+    return (
+        (budgets.CLOSED, (closed, NOTHING_MARKED)) if closed is not None else (headroom, (NOTHING_MARKED, NOTHING_SENT))
+    )
 
 
 def _narrowed(model: Model, shown: int) -> list[str]:

@@ -10,10 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.plan.drain.targets import natural
-from kubectl_eksdoc.core.plan.drain.what_if import Preview, WhatIf
+from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.drain.what_if import Preview, WhatIf
 from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.model.permissions import Permission
+from kubectl_eksdoc.render.drain.by_cause import assumed_fixed, no_longer
+from kubectl_eksdoc.render.drain.verdict import in_brief
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import sentences, shown
@@ -180,7 +183,8 @@ class LearningScreen(Shell):
         """Marks stay where their nodes still are; the first time those that were named are marked. Where nothing
         `differs`, the plan stays as well."""
         first = self.model.facts is None or (self.model.old and not self.model.choice.past)
-        self.model = replace(self.model, reads=self.model.reads.succeeded(self._opening.now()))
+        reads = replace(self.model.reads, live=self._opening.live is not None or facts.cluster.source is Source.LIVE)
+        self.model = replace(self.model, reads=reads.succeeded(self._opening.now()))
         if not differs:
             self.show_age()
             return
@@ -197,6 +201,11 @@ class LearningScreen(Shell):
             choice = self.model.choice.marked_are(there, "nodes that are gone are marked no more")
             self.model = replace(self.model, preview=None)
             self._choose(choice, anew=True)
+
+    def learn_rights(self, denied: tuple[Permission, ...]) -> None:
+        """What of a run may not be done."""
+        self.model = replace(self.model, denied=denied)
+        self.show_age()
 
     def not_read(self, why: str, remedy: str) -> None:
         """What was read before stays."""
@@ -260,7 +269,10 @@ class LearningScreen(Shell):
         if news.ask != self.model.choice.ask or facts is not self.model.facts:
             return
         if isinstance(news, Planned):
+            before, was_of = self.model.planned, self.model.planned_of
             self.model = self.model.with_plan(news)
+            if before is not None and was_of is not facts and before.ask.marked == news.ask.marked:
+                self._tick_off(before.view, news.view)
         elif isinstance(news, Glimpse):
             if not self.model.stale:
                 return  # the plan was faster
@@ -271,6 +283,20 @@ class LearningScreen(Shell):
         else:
             self.model = replace(self.model, trouble=news.why, planned=None, preview=None)
         self.show()
+
+    def _tick_off(self, before: DrainView, now: DrainView) -> None:
+        """What was fixed in the cluster is told, and is taken for fixed no more: it is."""
+        policy = now.plan.policy
+        same = before.plan.policy == policy
+        gone = no_longer(before, now) if same else ()
+        was = {code for code, groups in assumed_fixed(before) if groups}
+        done = frozenset(code for code, groups in assumed_fixed(now) if not groups and code in was and same)
+        if gone or done:
+            said = ", ".join((*gone, *(in_brief(code) for code in sorted(done))))
+            self.notify(shown(f"✓ no longer in the way: {said}", Look(ascii=self._opening.ascii)), markup=False)
+        if done:
+            kept = replace(policy, assume_fixed=policy.assume_fixed - done)
+            self._choose(self.model.choice.with_policy(kept, "what is fixed is taken for fixed no more"))
 
     def _choose(self, choice: Choice, anew: bool = False) -> None:
         if choice.ask == self.model.choice.ask and not anew:

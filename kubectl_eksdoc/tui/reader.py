@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from textual.message import Message
 
-from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.news import (
+from kubectl_eksdoc.errors import EksdocError, Forbidden
+from kubectl_eksdoc.flows.ports import Field
+from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,
     AllPods,
@@ -28,14 +26,16 @@ from kubectl_eksdoc.core.rules.news import (
     PodGone,
     PodIs,
 )
-from kubectl_eksdoc.errors import EksdocError, Forbidden
-from kubectl_eksdoc.flows.ports import Field
+from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.tui.opening import Live, Opening
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.permissions import Permission
-    from kubectl_eksdoc.core.model.whereabouts import Whereabouts
+    from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.model.permissions import Permission
+    from kubectl_eksdoc.model.whereabouts import Whereabouts
     from kubectl_eksdoc.tui.model import Facts
 
 
@@ -171,7 +171,7 @@ class Reader:
             self._post(Remembered(self._opening, remembered(view)))
 
     def _of(self, cluster: Cluster, known: Facts | None) -> HaveRead:
-        from kubectl_eksdoc.core.plan.drain.comparison.unchanged import unchanged
+        from kubectl_eksdoc.drain.comparison.changes import unchanged
         from kubectl_eksdoc.tui.model import Facts
         from kubectl_eksdoc.tui.sheets.nodes import facts_of
 

@@ -9,6 +9,8 @@ _NEED_PLAN = ("move_node", "pin", "pin_last", "compare", "run", "dry_run")
 _NEED_FACTS = ("command", "run", "by_hand")
 _NOTHING_READ = "nothing is read yet"
 
+NO_CONTEXTS = "x: a dump and the demo have no other contexts"
+
 
 def why_not(key: Key, model: Model, page: Page) -> str:
     """One clause, "" where the key does what it says."""
@@ -21,8 +23,6 @@ def why_not(key: Key, model: Model, page: Page) -> str:
         return _NOTHING_READ
     if key.action == "rights" and (model.facts is None or model.old):
         return _NOTHING_READ
-    if key.action == "context" and not model.reads.live:
-        return "a dump and the demo have no other contexts"
     if model.old and (key.action in _NEED_PLAN or key.action in _NEED_FACTS):
         return "this is an old view: nothing is planned or done before the cluster is read"
     if key.action == "undo" and not model.choice.past:
@@ -33,6 +33,9 @@ def why_not(key: Key, model: Model, page: Page) -> str:
         return "there is no plan yet: mark nodes first"
     if key.action in ("run", "dry_run") and model.stale:
         return "the plan is still being made"
+    policy = model.choice.ask.policy
+    if key.action in ("run", "dry_run") and (policy.assume_fixed or policy.assume_budgets):
+        return "this plan supposes that something is fixed: space on [4] takes that back, then it can be run"
     if key.action in ("run", "dry_run") and model.view is not None and not model.view.wave_of:
         return "no node in the plan can be drained: [4] says why"
     if key.action == "command" and not model.choice.ask.marked:

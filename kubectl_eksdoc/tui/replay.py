@@ -1,7 +1,7 @@
 """A run that was written down, shown again on the screens of runs, with its time in the user's hands.
 
 Belongs here: what is different where nothing is under way: keys that move in time, and what is not known.
-Never here: files, and how a recording is made of what is in them (`core.run.replay`).
+Never here: files, and how a recording is made of what is in them (`drain.run.replay`).
 """
 
 from __future__ import annotations
@@ -13,23 +13,24 @@ from datetime import datetime
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
-from kubectl_eksdoc.core.model.journal import DONE, ROLLED_BACK
-from kubectl_eksdoc.core.run.chronicle import Aimed, Chronicle, NodeCourse, NodeState, PodState
-from kubectl_eksdoc.core.run.moments import WENT_WRONG
-from kubectl_eksdoc.core.run.replay import Recording, Replay, Source
+from kubectl_eksdoc.drain.run.chronicle import Aimed, Chronicle, NodeCourse, NodeState, PodState
+from kubectl_eksdoc.drain.run.moments import WENT_WRONG
+from kubectl_eksdoc.drain.run.replay import Recording, Replay, Source
 from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import counted, duration, listing
+from kubectl_eksdoc.tui.fitting import Piece
 from kubectl_eksdoc.tui.framed import Framed
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import Key, Keymap, Page, Part
+from kubectl_eksdoc.tui.keymap import Hint, Key, Keymap, Page, Part
 from kubectl_eksdoc.tui.run.pages import LivePage
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS, RunScreen
 from kubectl_eksdoc.tui.run.sheets import Head, bar, log_line
 from kubectl_eksdoc.tui.run.state import Kind, Outcome, RunState, Stage, Update
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.run.replay import Recording
+    from kubectl_eksdoc.drain.run.replay import Recording
 
 
 # What came of a recorded run, for its summary: how it ended by what was written down, and what took longest.
@@ -266,12 +267,13 @@ def why_not(key: Key, page: Page) -> str:
     return ""
 
 
-def replay_foot(state: ReplayState, page: Page) -> str:
+def replay_foot(state: ReplayState, page: Page) -> tuple[Hint, ...]:
     """``space stand still  < > speed``: the most useful first."""
     play = "play again" if state.replay.at_end else "play" if state.replay.paused else "stand still"
-    parts = [f"space {play}", "< > speed", "[ ] went wrong", ", . moment"]
-    pages = ["v level", "/ look for", "enter whole", "5 nodes"] if page is Page.LOG else ["6 log"]
-    return "  ".join([*parts, *pages, "? help", "q leave", "left right 10 s", "0 $ ends"])
+    parts = [("space", play), ("< >", "speed"), ("[ ]", "went wrong"), (", .", "moment")]
+    log = [("v", "level"), ("/", "look for"), ("enter", "whole"), ("5", "nodes")]
+    more = [("?", "help"), ("q", "leave"), ("left right", "10 s"), ("0 $", "ends")]
+    return tuple(Hint(*each) for each in (*parts, *(log if page is Page.LOG else [("6", "log")]), *more))
 
 
 # What the head of a replay says: where in its time it is, how far the run was then, what went wrong last.
@@ -283,7 +285,7 @@ _FROM = {Source.JOURNAL: "by its journal", Source.EVENTS: "by its events"}
 
 def head(state: ReplayState) -> Head:
     notice, tone = _notice(state)
-    return Head(_identity(state), _line(state), notice, tone, _beside(state))
+    return Head((Piece(_identity(state)),), (Piece(_line(state)),), notice, tone, _beside(state))
 
 
 def _identity(state: ReplayState) -> str:
@@ -367,7 +369,7 @@ class ReplayScreen(RunScreen):
     def head(self) -> Head:
         return head(self._replayed)
 
-    def foot(self) -> str:
+    def foot(self) -> tuple[Hint, ...]:
         return replay_foot(self._replayed, self.page)
 
     def why_not(self, key: Key) -> str:

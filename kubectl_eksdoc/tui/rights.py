@@ -10,21 +10,27 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Static
 
-from kubectl_eksdoc.core.model.permissions import Needs
+from kubectl_eksdoc.model.permissions import Needs
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.roles import roles
 from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui.keymap import Hint
 from kubectl_eksdoc.tui.model import Facts
 from kubectl_eksdoc.tui.sheets import budgets
 from kubectl_eksdoc.tui.sheets.sheet import text_of
 from kubectl_eksdoc.tui.shell import plain
+from kubectl_eksdoc.tui.widgets.foot import Foot
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Prose
 from kubectl_eksdoc.tui.wishes import AskRights, ReadAnew
 
 _ROLE = "eksdoc-missing"
-_FOOT = "y copy the missing roles as YAML  t check again  esc back"
+_FOOT = (
+    Hint("y", "copy the missing roles as YAML", ("copy",)),
+    Hint("t", "check again", ("again",)),
+    Hint("esc", "back", ("back",)),
+)
 
 
 class RightsScreen(Screen[None]):
@@ -49,7 +55,7 @@ class RightsScreen(Screen[None]):
         yield Static(id="identity")
         yield LineTable(id="rights", classes="framed")
         yield Prose(id="rights-about")
-        yield Static(plain(shown(_FOOT, self._look)), id="foot")
+        yield Foot(id="foot")
 
     def on_mount(self) -> None:
         who = self._facts.cluster.identity
@@ -57,6 +63,7 @@ class RightsScreen(Screen[None]):
         self.query_one("#identity", Static).update(plain(shown(said, self._look)))
         self.query_one("#rights").border_title = plain(shown("[!] Rights, the missing first", self._look))
         self.query_one("#rights-about").border_title = plain(shown("what it means", self._look))
+        self.query_one("#foot", Foot).show(_FOOT)
         self.query_one("#rights").focus()
         self.show()
         self.post_message(AskRights())

@@ -8,25 +8,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual import events, on
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from kubectl_eksdoc.render.drain.invocation import again
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.roles import starter_budgets
 from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui import commands, details, edits, framed
+from kubectl_eksdoc.tui import commands, edits, framed
 from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import TYPED_AFTER, Key, Page
+from kubectl_eksdoc.tui.keymap import TYPED_AFTER, Hint, Key, Page
 from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
 from kubectl_eksdoc.tui.opening import Opening
-from kubectl_eksdoc.tui.pages import BlockersPage
+from kubectl_eksdoc.tui.pages import FIX
 from kubectl_eksdoc.tui.planning import LearningScreen
 from kubectl_eksdoc.tui.reasons import why_not
 from kubectl_eksdoc.tui.run.state import Kind
 from kubectl_eksdoc.tui.seen import Seen
-from kubectl_eksdoc.tui.sheets import budgets
-from kubectl_eksdoc.tui.shell import plain
+from kubectl_eksdoc.tui.widgets.foot import Foot
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 from kubectl_eksdoc.tui.wishes import OtherContexts, ReadAnew, ShowRights
@@ -79,10 +77,11 @@ class PlanScreen(LearningScreen):
     # What it does to the choice
 
     def _edit(self, key: Key) -> None:
-        at = edits.At(self._node, self._range_from)
+        cause = self._of(self.page).cause if self.page is Page.BLOCKERS else None
+        at = edits.At(self._node, self._range_from, cause)
         edited = edits.EDITS[key.action](self.model, at, key.given if isinstance(key.given, int) else 0)
         self._take(key.shown, edited)
-        if key.action == "mark":
+        if key.action == "mark" and cause is None:
             self._range_from = at.node
             if self.page is Page.PLAN:
                 self._of(self.page).table.action_move(1)
@@ -107,10 +106,18 @@ class PlanScreen(LearningScreen):
     def do_mark_more(self) -> None:
         """The key behind it says which."""
         self._marking = True
-        self.app.call_later(self._foot, edits.MENU)
+        key = self.keymap.of("mark-more")
+        groups = (Hint(each, does, (f"mark_by('{each}')",)) for each, does in edits.MENU)
+        hints = (Hint(key.shown, key.words), *groups)
+        self.app.call_later(self.query_one("#foot", Foot).show, hints)
+
+    def action_mark_by(self, key: str) -> None:
+        """A click on one of them."""
+        self._marking = False
+        self._mark_by(key)
 
     def _foot(self, text: str) -> None:
-        self.query_one("#foot", Static).update(plain(shown(text, Look(ascii=self._opening.ascii))))
+        self.query_one("#foot", Foot).show([Hint(text, "")])
 
     def do_undo(self) -> None:
         said = self.model.choice.past[-1].words
@@ -153,28 +160,14 @@ class PlanScreen(LearningScreen):
         self.show()
 
     def do_copy(self) -> None:
-        if self.page is Page.HEADROOM:
-            self._copy_starters()
+        """What the foot says of it; a fix in full, of budgets for what has none only how much it is."""
+        page = self._of(self.page)
+        if not page.copied:
+            self.notify("y: nothing to copy: this row has no command that fixes it", timeout=5)
             return
-        page = self._of(Page.BLOCKERS)
-        group = page.group if isinstance(page, BlockersPage) else None
-        command = details.command_of(group) if group is not None else ""
-        if not command:
-            self.notify("y: there is no command for this one, a person must decide", timeout=5)
-            return
-        self.app.copy_to_clipboard(command)
-        self.notify(f"copied: {command}", timeout=6, markup=False)
-
-    def _copy_starters(self) -> None:
-        """Budgets for what has none."""
-        view = self.model.view
-        found = budgets.starters(budgets.unguarded(view), view) if view is not None else ()
-        if view is None or not found:
-            self.notify("y: there is no workload of 2 replicas and more that goes without a budget", timeout=5)
-            return
-        self.app.copy_to_clipboard(starter_budgets(found, {budget.key for budget in view.cluster.budgets}))
-        said = f"copied, as YAML: budgets for {', '.join(each.key for each in found)}"
-        self.notify(shown(said, Look(ascii=self._opening.ascii)), timeout=8, markup=False)
+        self.app.copy_to_clipboard(page.copied)
+        said = page.copied if page.copies == FIX else "as YAML, for kubectl apply -f"
+        self.notify(shown(f"copied: {said}", Look(ascii=self._opening.ascii)), timeout=6, markup=False)
 
     def do_command(self) -> None:
         view = self.model.view
@@ -353,6 +346,7 @@ class PlanScreen(LearningScreen):
         page = self._of(self.page)
         if event.table in page.query(LineTable):
             page.moved(event.table, event.key, self.model)
+            self.show_foot()
 
     @on(LineTable.Opened)
     def _opened(self, event: LineTable.Opened) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from textual.app import ComposeResult
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Input, Static
+from textual.widgets import ContentSwitcher, Input
 
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.identity import is_production
+from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import keymap, words
+from kubectl_eksdoc.tui.fitting import Piece
 from kubectl_eksdoc.tui.keymap import KEYS, TYPED_AFTER, Page, Place, foot
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening
@@ -26,6 +28,8 @@ from kubectl_eksdoc.tui.pages import (
     WhatIfPage,
 )
 from kubectl_eksdoc.tui.reading import Reads
+from kubectl_eksdoc.tui.widgets.foot import Foot
+from kubectl_eksdoc.tui.widgets.head import HeadLine
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 
 _PAGES: dict[Page, type[PageOf]] = {
@@ -41,7 +45,7 @@ _PAGES: dict[Page, type[PageOf]] = {
 
 class Shell(Screen[None]):
     """Mutable: the model as it is now, the page that is shown, those that were shown before it, and `after` it: from
-    which one went back; the head as it reads."""
+    which one went back."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
@@ -60,17 +64,16 @@ class Shell(Screen[None]):
         self.page = Page.PLAN
         self.before: list[Place] = []
         self.after: list[Place] = []
-        self._head = ""
 
     def compose(self) -> ComposeResult:
-        yield Static(id="identity")
-        yield Static(id="line")
+        yield HeadLine(id="identity")
+        yield HeadLine(id="line")
         with ContentSwitcher(initial=_id(Page.PLAN), id="pages"):
             for page, kind in _PAGES.items():
                 yield kind(id=_id(page))
         yield AskLine("/", "text, !text for those without it, -l key=value,key2!=x", id="filter")
         yield AskLine(":", "nodes, pdb, waves, blockers, what-if, help, quit", id="prompt")
-        yield Static(id="foot")
+        yield Foot(id="foot")
 
     def on_mount(self) -> None:
         self._of(Page.PLAN).table.focus()
@@ -84,30 +87,39 @@ class Shell(Screen[None]):
             return  # it is being closed
         self.show_age()
         self.show_line()
-        self._say("foot", foot(self.page, self.keymap.keys))
+        self.show_foot()
         self.set_class(self.model.seen.headless, "-headless")
         self.set_class(bool(self.model.trouble), "-troubled")
         self._of(self.page).show(self.model)
 
+    def show_foot(self) -> None:
+        for each in self.query("#foot").results(Foot):  # none while it is being closed
+            page = self._of(self.page)
+            each.show(foot(self.page, self.keymap.keys, page.copies, page.marks))
+
     def show_line(self) -> None:
         """What is known of the plan."""
-        self._say("line", words.plan_line(self.model))
+        self._say("line", words.plan_line(self.model), " · ")
 
     def show_age(self) -> None:
-        """Whose cluster it is, and how old what is shown: nothing is drawn where that reads as it did."""
+        """Whose cluster it is, and how old what is shown."""
         reads = self.model.reads
         self.set_class(self.model.old or reads.lost is not None or bool(reads.failures), "-doubtful")
-        stage = getattr(self.app, "run_stage", "")
-        notice = f"{stage} (5 shows the run)" if stage else "READ-ONLY" if self._opening.no_desk else ""
-        text = words.identity(self.model, self._opening.now(), notice)
-        if text != self._head:
-            self._head = text
-            self._say("identity", text)
+        self._say("identity", words.identity(self.model, self._opening.now(), self._badges()))
 
-    def _say(self, name: str, text: str) -> None:
-        look = Look(ascii=self._opening.ascii)
-        for each in self.query(f"#{name}").results(Static):  # none while it is being closed
-            each.update(plain(shown(text, look)), layout=False)
+    def _badges(self) -> list[Piece]:
+        """What one must know before any key: that a run is under way, or that nothing can be changed, and where."""
+        stage, facts = getattr(self.app, "run_stage", ""), self.model.facts
+        badges = [words.PRODUCTION] if facts and is_production(facts.cluster.identity, self._opening.production) else []
+        if stage:
+            return [*badges, Piece(f"{stage} (5 shows the run)", tone=Tone.WARN, badge=True)]
+        if self._opening.no_desk:
+            return [*badges, words.READ_ONLY]
+        return [*badges, words.rights(self.model.denied), *([words.UNTIL_R] if self._opening.desk is not None else [])]
+
+    def _say(self, name: str, parts: Sequence[Piece], gap: str = "  ") -> None:
+        for each in self.query(f"#{name}").results(HeadLine):  # none while it is being closed
+            each.show(parts, gap)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While something is typed, the letters are letters."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.whereabouts import Whereabouts
 from kubectl_eksdoc.errors import (
     ConfigError,
     EksdocError,
@@ -14,8 +13,10 @@ from kubectl_eksdoc.errors import (
     Unreachable,
     Untrusted,
 )
+from kubectl_eksdoc.model.whereabouts import Whereabouts
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.text import age, between, sentences
+from kubectl_eksdoc.tui.keymap import Hint
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets.sheet import Line
 
@@ -64,5 +65,5 @@ def head(model: Model, what: str, now: datetime) -> str:
     return f"eksdoc  ✗ {what} ({model.reads.tried(now)})"
 
 
-def foot(model: Model, now: datetime) -> str:
-    return "  ".join(f"{key.split()[0]} {does.split(',')[0]}" for key, does in keys(model, now))
+def foot(model: Model, now: datetime) -> tuple[Hint, ...]:
+    return tuple(Hint(key.split()[0], does.split(",")[0]) for key, does in keys(model, now))

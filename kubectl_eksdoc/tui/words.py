@@ -2,31 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.identity import data_age, named
+from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.text import age, between, counted, duration
+from kubectl_eksdoc.tui.fitting import Piece, dropped
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.reading import Reads, brief
 
+READ_ONLY = Piece("READ-ONLY", tone=Tone.WARN, badge=True)
+UNTIL_R = dropped("read-only until r", 7, Tone.FAINT)
+PRODUCTION = Piece("PRODUCTION", tone=Tone.BAD, badge=True)
 
-def identity(model: Model, now: datetime, notice: str = "") -> str:
-    """``eksdoc  prod-eu1  v1.33.4  eu-west-1  18 nodes  live, read 2s ago``; `notice` stands before the rest."""
+
+def identity(model: Model, now: datetime, badges: Sequence[Piece] = ()) -> tuple[Piece, ...]:
+    """``eksdoc  prod-eu1  v1.33.4  eu-west-1  18 nodes  live, read 2s ago``; `badges` stand before the rest."""
     chosen = f"context {model.context}" if model.context else ""
+    begin = Piece("eksdoc", ((6, ""),), Tone.TITLE)
     if model.facts is None:
-        return "  ".join(filter(None, ("eksdoc", chosen, _progress(model.reads, now))))
+        return (begin, Piece(chosen), Piece(_progress(model.reads, now)))
     who = model.facts.cluster.identity
     name = dict(named(who))["cluster"] or who.context or "cluster without a name"
     name = f"{name} ({chosen})" if chosen and model.context != name else name
-    parts = [name, who.server_version, who.region, counted(len(model.facts.cluster.nodes), "node")]
     hidden = () if model.old else model.facts.cluster.unread(*kinds.ALL)
+    nodes = dropped(counted(len(model.facts.cluster.nodes), "node"), 2)
     if hidden:
-        parts = [name, who.server_version, f"! {counted(len(hidden), 'kind')} hidden"]
+        nodes = Piece(f"! {counted(len(hidden), 'kind')} hidden", tone=Tone.WARN)
+    parts = [dropped(who.server_version, 3), dropped(who.region, 5), nodes]
     if model.old or model.reads.stale_since() is not None:
-        parts = [name]  # what is wrong matters more, and must fit
-    return "  ".join(["eksdoc", *filter(None, (notice, *parts)), how_old(model, now)])
+        parts = []  # what is wrong matters more, and must fit
+    return (begin, *badges, Piece(name, tone=Tone.TITLE), *parts, _age(model, now))
+
+
+def _age(model: Model, now: datetime) -> Piece:
+    """Where it is fixed, the moment matters less than that it is."""
+    said = how_old(model, now)
+    doubtful = model.old or model.reads.stale_since() is not None
+    short = said.split(",")[0] if said.startswith("demo cluster") else said
+    return Piece(said, ((4, short),) if short != said else (), Tone.WARN if doubtful else None)
+
+
+def rights(denied: Sequence[object] | None) -> Piece:
+    """What a run needs and may not do; nothing as long as that was not asked."""
+    if denied is None:
+        return Piece("")
+    if denied:
+        return Piece(f"✗ {counted(len(denied), 'right')} missing (!)", ((8, "✗ rights (!)"),), Tone.BAD)
+    return dropped("RBAC ✓", 8, Tone.GOOD)
 
 
 def how_old(model: Model, now: datetime) -> str:
@@ -57,47 +84,68 @@ _A_DAY = timedelta(days=1)
 _SLOW = timedelta(seconds=3)
 
 
-def plan_line(model: Model) -> str:
+def plan_line(model: Model) -> tuple[Piece, ...]:
     """``Plan 8 of 12 marked · ✗ 4 not drained · 4 waves · parallel 2 · about 4m47s (p95 9m10s) · grace of the pod``:
-    what matters most first, for a narrow terminal cuts the rest."""
+    what is not drained and the time are never left out."""
     marked = len(model.choice.ask.marked)
-    if model.trouble:
-        return f"✗ {model.trouble}"
-    if model.old:
-        return f"An old view: nothing is planned from it, {counted(marked, 'node')} marked for later."
-    if model.facts is None:
-        return "Nothing is read yet: marks and plans come then. Marks only build a plan."
-    if not marked:
-        return "Nothing is marked: space marks the node under the cursor, m more. Marks only build a plan."
-    at, stop = f"parallel {at_once(model.choice.ask.policy)}", f"grace {grace(model.choice.ask.policy)}"
+    at = dropped(f"parallel {at_once(model.choice.ask.policy)}", 2)
+    stop = dropped(f"grace {grace(model.choice.ask.policy)}", 4)
+    if (said := _without_plan(model, marked)) is not None:
+        return (said,)
     if model.preview is not None:
-        told = [
-            f"{len(model.preview.drained)} of {marked} marked",
-            f"✗ {len(model.preview.blockers)} blockers" if model.preview.blockers else "✓ no blockers",
-            counted(len(model.preview.waves), "wave"),
-            counted(model.preview.rounds, "round"),
+        blockers = len(model.preview.blockers)
+        return (
+            _of_marked(len(model.preview.drained), marked),
+            Piece(f"✗ {blockers} blockers", tone=Tone.BAD) if blockers else Piece("✓ no blockers", tone=Tone.GOOD),
+            dropped(counted(len(model.preview.waves), "wave"), 3),
+            dropped(counted(model.preview.rounds, "round"), 5),
             at,
-            "time is being reckoned…",
+            Piece("time is being reckoned…", ((1, "time…"),)),
             stop,
-        ]
-        return f"Plan {' · '.join(told)}"
+        )
     view = model.view
     if view is None or (model.stale and model.preview is None):
-        return f"Planning {counted(marked, 'node')}… · {at} · {stop}"
+        return (Piece(f"Planning {counted(marked, 'node')}…"), at, stop)
     drained = sum(target.order > 0 for target in view.targets)
     waves = len(set(view.wave_of.values()))
     estimate = view.plan.estimate
     time = "" if estimate is None else f"about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)})"
     left = len(view.targets) - drained
-    told = [
-        f"{drained} of {marked} marked",
-        f"✗ {left} not drained" if left else "✓ all drained",
-        counted(waves, "generation" if view.plan.in_generations else "wave"),
+    return (
+        *_supposed(view),
+        _of_marked(drained, marked),
+        Piece(f"✗ {left} not drained", tone=Tone.BAD) if left else Piece("✓ all drained", tone=Tone.GOOD),
+        dropped(counted(waves, "generation" if view.plan.in_generations else "wave"), 3),
         at,
-        time or "time not known",
+        Piece(time or "time not known", tone=Tone.TITLE if time else Tone.UNKNOWN),
         stop,
-    ]
-    return f"Plan {' · '.join(told)}"
+    )
+
+
+def _of_marked(drained: int, marked: int) -> Piece:
+    return Piece(f"Plan {drained} of {marked} marked", ((1, f"{drained} of {marked}"),), Tone.TITLE)
+
+
+def _supposed(view: DrainView) -> tuple[Piece, ...]:
+    """A plan of what is not so says that first."""
+    fixed = len(view.plan.policy.assume_fixed) + len(view.plan.policy.assume_budgets)
+    return (Piece(f"WHAT IF {fixed} fixed", tone=Tone.UNKNOWN, badge=True),) if fixed else ()
+
+
+def _without_plan(model: Model, marked: int) -> Piece | None:
+    """Why there is none."""
+    if model.trouble:
+        return Piece(f"✗ {model.trouble}", tone=Tone.BAD)
+    if model.old:
+        return Piece(f"An old view: nothing is planned from it, {counted(marked, 'node')} marked for later.")
+    if model.facts is None:
+        return Piece("Nothing is read yet: marks and plans come then. Marks only build a plan.")
+    if not marked:
+        short = "Nothing is marked: space marks a node, m more."
+        return Piece(
+            "Nothing is marked: space marks the node under the cursor, m more. Marks only build a plan.", ((1, short),)
+        )
+    return None
 
 
 def at_once(policy: DrainPolicy) -> str:

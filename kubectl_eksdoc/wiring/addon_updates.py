@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Unknown
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.believing import Believed
-    from kubectl_eksdoc.core.model.aws.targets import TargetGroup
-    from kubectl_eksdoc.core.model.pods import Pod
     from kubectl_eksdoc.flows.ports import AddonEks, ClusterReader
     from kubectl_eksdoc.host.journals import UpdateJournalFile
+    from kubectl_eksdoc.model.aws.targets import TargetGroup
+    from kubectl_eksdoc.model.pods import Pod
     from kubectl_eksdoc.wiring.runs import Keeping
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, SnapshotError
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.spelling import maybe
 from kubectl_eksdoc.wiring.aws import open_aws
 from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, named, open_reader
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from kubectl_eksdoc.aws.believing import Believed
-    from kubectl_eksdoc.core.model.api_objects import Doc, Named
-    from kubectl_eksdoc.core.model.aws.addons import AddonPast, AddonSide, UpdateHistory, VersionSide
-    from kubectl_eksdoc.core.model.aws.clusters import EksCluster
-    from kubectl_eksdoc.core.model.aws.configuration import Broken
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.kinds import Resource
-    from kubectl_eksdoc.core.model.terraform import TerraformPlan
     from kubectl_eksdoc.flows.ports import Histories, Objects
     from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.model.api_objects import Doc, Named
+    from kubectl_eksdoc.model.aws.addons import AddonPast, AddonSide, UpdateHistory, VersionSide
+    from kubectl_eksdoc.model.aws.clusters import EksCluster
+    from kubectl_eksdoc.model.aws.configuration import Broken
+    from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.kinds import Resource
+    from kubectl_eksdoc.model.terraform import TerraformPlan
 
 
 _WANTED = "Give a file with JSON or YAML, as aws eks update-addon takes it."

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.api_usage import ApiTold
-from kubectl_eksdoc.core.model.asked import NOT_ASKED
-from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.model.api_usage import ApiTold
+from kubectl_eksdoc.model.asked import NOT_ASKED
+from kubectl_eksdoc.model.check_needs import Need
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.api_usage import Manifest
-    from kubectl_eksdoc.core.model.check_needs import Wanted
-    from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.flows.beside import UsageSigns
+    from kubectl_eksdoc.model.api_usage import Manifest
+    from kubectl_eksdoc.model.check_needs import Wanted
+    from kubectl_eksdoc.model.kinds import Resource
 
 
 def api_told(signs: UsageSigns, files: Sequence[str], wanted: Wanted) -> ApiTold:
@@ -32,8 +32,8 @@ def api_told(signs: UsageSigns, files: Sequence[str], wanted: Wanted) -> ApiTold
 
 
 def _resources(wanted: Wanted) -> tuple[Resource, ...]:
-    from kubectl_eksdoc.core.model.versions import parse
-    from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
+    from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
+    from kubectl_eksdoc.model.versions import parse
 
     now, target = parse(wanted.now), parse(wanted.target)
     if now is None or target is None:

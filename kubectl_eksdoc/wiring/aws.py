@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.errors import AwsDenied, UsageError
+from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.aws.live import LiveAws
-    from kubectl_eksdoc.core.model.aws.access import AwsAccess
-    from kubectl_eksdoc.core.model.aws.questions import Question
-    from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.model.aws.access import AwsAccess
+    from kubectl_eksdoc.model.aws.questions import Question
+    from kubectl_eksdoc.model.connection import Connection
 
 
 T = TypeVar("T")
@@ -133,8 +133,8 @@ class DemoAnswers:
 
     @property
     def access(self) -> AwsAccess:
-        from kubectl_eksdoc.core.model.aws.access import AwsAccess
         from kubectl_eksdoc.embedded.demo.reader import IDENTITY, account
+        from kubectl_eksdoc.model.aws.access import AwsAccess
 
         who = IDENTITY
         return AwsAccess(who.cluster, who.region, "demo", account=who.account, server=account()["endpoint"])

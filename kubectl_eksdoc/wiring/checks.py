@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.wiring.addons import AddonWorld
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.interruption import InterruptionWorld, of_live
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from kubectl_eksdoc.aws.believing import Believed
-    from kubectl_eksdoc.core.model.api_objects import Named
-    from kubectl_eksdoc.core.model.api_usage import ApiTold
-    from kubectl_eksdoc.core.model.aws.addons import AddonSide, UpdateHistory
-    from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
-    from kubectl_eksdoc.core.model.changes import ChangesTold
-    from kubectl_eksdoc.core.model.check_needs import Wanted
-    from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.flows.beside import Past, UsageSigns
     from kubectl_eksdoc.flows.check.around import CheckAround
     from kubectl_eksdoc.flows.check.refreshing import Refreshes
     from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.model.api_objects import Named
+    from kubectl_eksdoc.model.api_usage import ApiTold
+    from kubectl_eksdoc.model.aws.addons import AddonSide, UpdateHistory
+    from kubectl_eksdoc.model.aws.upgrades import UpgradeTold
+    from kubectl_eksdoc.model.changes import ChangesTold
+    from kubectl_eksdoc.model.check_needs import Wanted
+    from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.kinds import Resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class CheckWorld(ReadWorld):
         Raises:
             ClusterError, AwsError: nothing can be asked.
         """
-        from kubectl_eksdoc.core.model.changes import ChangesTold
+        from kubectl_eksdoc.model.changes import ChangesTold
 
         told = ChangesTold() if self.past is None else self.past.told()
         return replace(
@@ -160,7 +160,7 @@ def open_check(
 def _live_past(connection: Connection, reading: CheckReading) -> Past | None:
     if not reading.past:
         return None
-    from kubectl_eksdoc.kube.karpenter_signs import Past as LivePast
+    from kubectl_eksdoc.kube.api_signs import Past as LivePast
 
     return LivePast(connection)
 
@@ -173,7 +173,7 @@ def _held(
     aws: Believed | Unknown,
 ) -> CheckWorld:
     """Of a dump, gone through once; for single pods once more."""
-    from kubectl_eksdoc.core.model.kinds import PODS, REPLICA_SETS
+    from kubectl_eksdoc.model.kinds import PODS, REPLICA_SETS
     from kubectl_eksdoc.objects.held import HeldChanges, HeldKarpenter, HeldObjects, HeldPods, HeldTogether
     from kubectl_eksdoc.objects.held_answers import HeldApis
 

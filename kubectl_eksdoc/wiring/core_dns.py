@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.flows.dns_measure import Dns
+    from kubectl_eksdoc.model.connection import Connection
 
 
 def open_dns(connection: Connection) -> Dns:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.interruption import of_live, open_interruption
 from kubectl_eksdoc.wiring.kept import kept
@@ -18,17 +18,17 @@ from kubectl_eksdoc.wiring.sources import Progress, ReadWorld, SourceChoice, nam
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from kubectl_eksdoc.core.model.api_objects import Named
-    from kubectl_eksdoc.core.model.asked import Unknown
-    from kubectl_eksdoc.core.model.aws.addons import AddonSide
-    from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.kinds import Resource
-    from kubectl_eksdoc.core.model.pods import Pod
     from kubectl_eksdoc.flows.ports import InsidePods, Objects
     from kubectl_eksdoc.host.journals import UpdateJournalFile
     from kubectl_eksdoc.kube.core_dns import ResolverPods
     from kubectl_eksdoc.kube.identity import AwsWanted
     from kubectl_eksdoc.kube.placing import AppliedMaps
+    from kubectl_eksdoc.model.api_objects import Named
+    from kubectl_eksdoc.model.asked import Unknown
+    from kubectl_eksdoc.model.aws.addons import AddonSide
+    from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.kinds import Resource
+    from kubectl_eksdoc.model.pods import Pod
     from kubectl_eksdoc.wiring.interruption import InterruptionWorld
     from kubectl_eksdoc.wiring.runs import Keeping
 

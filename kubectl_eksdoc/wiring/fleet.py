@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.cluster import Identity
-    from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.fleet import Member
     from kubectl_eksdoc.flows.fleet import Members
+    from kubectl_eksdoc.model.cluster import Identity
+    from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.fleet import Member
 
 
 def contexts(connection: Connection) -> tuple[str, ...]:
@@ -27,11 +27,11 @@ def contexts(connection: Connection) -> tuple[str, ...]:
 
 def whose(member: Member, connection: Connection) -> Identity:
     """What the kubeconfig says of it; nothing is asked, and no credential plugin runs."""
-    from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.errors import ConfigError
     from kubectl_eksdoc.kube.identity import identify
     from kubectl_eksdoc.kube.kubeconfig import choose
     from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.model.cluster import Identity
 
     around = of_this_process()
     found = Identity(member.context)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.clusters import part_of, partition_of
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.clusters import part_of, partition_of
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.sources import Progress, ReadWorld, SourceChoice, named, open_reader
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kubectl_eksdoc.aws.believing import Believed
-    from kubectl_eksdoc.core.model.aws.queues import InterruptionKeys, InterruptionTold
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.flows.interruption import Around, Signs
     from kubectl_eksdoc.flows.ports import InsidePods, Objects
     from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.model.aws.queues import InterruptionKeys, InterruptionTold
+    from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.kinds import Resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class InterruptionWorld(ReadWorld):
 
     @property
     def around(self) -> Around:
-        from kubectl_eksdoc.core.model.interruption import Place
         from kubectl_eksdoc.flows.interruption import Around
+        from kubectl_eksdoc.model.interruption import Place
 
         if isinstance(self.aws, Unknown):
             who = self.cluster.identity
@@ -85,8 +85,8 @@ def _live(
 
 def of_live(cluster: Cluster, connection: Connection, aws: Believed | Unknown) -> InterruptionWorld:
     """Of a live cluster that was read. Raises ConfigError."""
+    from kubectl_eksdoc.kube.api_signs import KarpenterSigns
     from kubectl_eksdoc.kube.inside_pods import InsidePods
-    from kubectl_eksdoc.kube.karpenter_signs import KarpenterSigns
     from kubectl_eksdoc.kube.single_objects import SingleObjects
 
     signs = KarpenterSigns(connection)
@@ -100,7 +100,7 @@ def _held(
     kinds: Sequence[Resource],
     aws: Believed | Unknown,
 ) -> InterruptionWorld:
-    from kubectl_eksdoc.core.model.kinds import PODS
+    from kubectl_eksdoc.model.kinds import PODS
     from kubectl_eksdoc.objects.held import HeldKarpenter, HeldPods
 
     where = f"the snapshot {source.snapshot}"

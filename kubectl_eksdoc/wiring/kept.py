@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.wiring.aws import demo, of_answers
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, kept_reader, snapshot_of
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.believing import Believed
-    from kubectl_eksdoc.core.model.snapshots import Scene
     from kubectl_eksdoc.flows.beside import Beside
     from kubectl_eksdoc.flows.ports import ClusterReader
+    from kubectl_eksdoc.model.snapshots import Scene
     from kubectl_eksdoc.objects.held_answers import HeldAnswers
     from kubectl_eksdoc.objects.raw_objects import RawObjects
 
@@ -41,10 +41,10 @@ class Kept:
         Raises:
             SnapshotError: it cannot be read.
         """
-        from kubectl_eksdoc.core.model.cluster import ClusterAnswers
-        from kubectl_eksdoc.core.model.kinds import PODS
         from kubectl_eksdoc.errors import SnapshotError
         from kubectl_eksdoc.host.archives.snapshot import file_in
+        from kubectl_eksdoc.model.cluster import ClusterAnswers
+        from kubectl_eksdoc.model.kinds import PODS
         from kubectl_eksdoc.objects.answers import BadAnswers, read
         from kubectl_eksdoc.objects.held import HeldPods
         from kubectl_eksdoc.objects.held_answers import HeldAnswers

@@ -6,26 +6,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.metadata import MARKS
 from kubectl_eksdoc.errors import AwsLogin
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.metadata import MARKS
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.kept import kept
 from kubectl_eksdoc.wiring.sources import Progress, ReadWorld, SourceChoice, named, open_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from kubectl_eksdoc.aws.believing import Believed
-    from kubectl_eksdoc.core.model.aws.machines import MachineKeys, MachinesTold
-    from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.kinds import Resource
-    from kubectl_eksdoc.core.model.placing import Marks
     from kubectl_eksdoc.flows.metadata_fix.world import MetadataAws
     from kubectl_eksdoc.flows.ports import InsidePods, ProbeGround
     from kubectl_eksdoc.host.journals import UpdateJournalFile
     from kubectl_eksdoc.kube.identity import AwsWanted
     from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
+    from kubectl_eksdoc.model.aws.machines import MachineKeys, MachinesTold, V1Calls
+    from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.kinds import Resource
+    from kubectl_eksdoc.model.placing import Marks
     from kubectl_eksdoc.wiring.runs import Keeping
 
 
@@ -54,6 +55,14 @@ class MetadataWorld(ReadWorld):
         from kubectl_eksdoc.aws.machines import machines_told, nothing_told
 
         return nothing_told(self.aws, keys) if isinstance(self.aws, Unknown) else machines_told(self.aws, keys)
+
+    def v1_calls(self, instances: Sequence[str], at: datetime) -> Mapping[str, V1Calls | Unknown]:
+        """As `aws.metadata_calls.v1_calls`."""
+        from kubectl_eksdoc.aws.metadata_calls import v1_calls
+
+        return (
+            dict.fromkeys(instances, self.aws) if isinstance(self.aws, Unknown) else v1_calls(self.aws, instances, at)
+        )
 
 
 def namespace_of(source: SourceChoice, connection: Connection) -> str:
@@ -109,7 +118,7 @@ def inside_pods(source: SourceChoice, connection: Connection) -> InsidePods:
         from kubectl_eksdoc.kube.inside_pods import InsidePods
 
         return InsidePods(connection)
-    from kubectl_eksdoc.core.model.kinds import PODS
+    from kubectl_eksdoc.model.kinds import PODS
     from kubectl_eksdoc.objects.held import HeldPods
 
     return HeldPods(

@@ -12,15 +12,15 @@ from dataclasses import astuple, dataclass
 from time import monotonic, sleep, time
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.names import Kind, Name
+from kubectl_eksdoc.model.names import Kind, Name
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.host.cache import KnownNames
+    from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.model.connection import Connection
 
 WAIT_S = 0.9
 """So long whoever presses Tab waits for a cluster; what comes later is there for the next press."""
@@ -160,7 +160,7 @@ def _read(asked: Asked, environ: Mapping[str, str], home: str) -> tuple[Name, ..
 
         # Nobody sits there whom a credential plugin could ask.
         return names.names_of(asked.connection, asked.kind, asked.namespace, Surroundings(environ, home))
-    from kubectl_eksdoc.core.model import kinds
+    from kubectl_eksdoc.model import kinds
     from kubectl_eksdoc.wiring.metadata import namespace_of
     from kubectl_eksdoc.wiring.sources import open_reader
 
@@ -173,8 +173,8 @@ def _read(asked: Asked, environ: Mapping[str, str], home: str) -> tuple[Name, ..
 
 def _addons(asked: Asked) -> tuple[Name, ...]:
     from kubectl_eksdoc.aws.eks import addon_names
-    from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.model.asked import Unknown
     from kubectl_eksdoc.wiring.aws import open_aws_or_none
 
     of = open_aws_or_none(asked.source, asked.connection, AwsWanted(*asked.aws))
@@ -184,7 +184,7 @@ def _addons(asked: Asked) -> tuple[Name, ...]:
 
 def held_in(cluster: Cluster, kind: Kind, namespace: str) -> tuple[Name, ...]:
     """`namespace`: of pods. Runs are of live clusters alone."""
-    from kubectl_eksdoc.core.model import names
+    from kubectl_eksdoc.model import names
 
     if kind is Kind.NODES:
         return names.of_nodes((node.name, node.labels) for node in cluster.nodes)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.cluster import Identity
-    from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.flows.placing import PlacingGround
     from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.model.cluster import Identity
+    from kubectl_eksdoc.model.connection import Connection
 
 
 def open_placing(connection: Connection) -> PlacingGround:

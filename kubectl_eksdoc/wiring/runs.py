@@ -12,11 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kubectl_eksdoc.core.model.acts import Errand
-    from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.model.journal import Entries, RunEvents
-    from kubectl_eksdoc.core.model.permissions import Permission, Review
-    from kubectl_eksdoc.core.rules.news import News
     from kubectl_eksdoc.flows.ports import DrainLock, Field, Runs, Trial
     from kubectl_eksdoc.flows.run.draining import Clock as DrainingClock
     from kubectl_eksdoc.flows.run.draining import Clock as RunClock
@@ -24,6 +19,11 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.kube.locking.lock import Lock
     from kubectl_eksdoc.kube.sending import Sender
     from kubectl_eksdoc.kube.sent import Clock
+    from kubectl_eksdoc.kubernetes.news import News
+    from kubectl_eksdoc.model.acts import Errand
+    from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.journal import Entries, RunEvents
+    from kubectl_eksdoc.model.permissions import Permission, Review
 
 
 JOURNAL_NAMESPACE = "kube-system"
@@ -188,9 +188,9 @@ def open_runs(connection: Connection, keeping: Keeping) -> Runs:
 def earlier_journals(environ: Mapping[str, str], cluster: str, most: int = 20) -> dict[str, Entries]:
     """Journals of the latest runs from this machine, by their ids, of the cluster with this uid; those that cannot be
     read are left out."""
-    from kubectl_eksdoc.core.model.journal import Begun
     from kubectl_eksdoc.errors import LocalJournalError
     from kubectl_eksdoc.host.journals import read_run, runs, runs_folder
+    from kubectl_eksdoc.model.journal import Begun
 
     found: dict[str, Entries] = {}
     try:

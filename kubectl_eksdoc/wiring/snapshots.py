@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model import permissions
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.errors import AwsError, ClusterError, UsageError
+from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.wiring.addons import AddonWorld
 from kubectl_eksdoc.wiring.aws import DemoAnswers, open_live, or_unknown
 from kubectl_eksdoc.wiring.checks import CheckWorld
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.aws.live import LiveAws
     from kubectl_eksdoc.aws.recorded import Recorder
-    from kubectl_eksdoc.core.model.aws.access import AwsAccess
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.rules.keeping import Keep
     from kubectl_eksdoc.flows.beside import Recording
     from kubectl_eksdoc.host.archives.snapshot_file import SnapshotFile
     from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.kubernetes.keeping import Keep
+    from kubectl_eksdoc.model.aws.access import AwsAccess
+    from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.objects.raw_objects import RawObjects
 
 
@@ -99,9 +99,8 @@ class _Taking:
         """The cluster is read once, and asked all that the commands ask."""
         from kubectl_eksdoc.flows.beside import Ports, Recording
         from kubectl_eksdoc.flows.snapshot import every_kind
-        from kubectl_eksdoc.kube.api_signs import ApiSigns
+        from kubectl_eksdoc.kube.api_signs import ApiSigns, KarpenterSigns, Past
         from kubectl_eksdoc.kube.inside_pods import InsidePods
-        from kubectl_eksdoc.kube.karpenter_signs import KarpenterSigns, Past
         from kubectl_eksdoc.kube.reader import LiveReader
         from kubectl_eksdoc.kube.single_objects import NamespaceLists, SingleObjects
 
@@ -294,6 +293,6 @@ def _keep() -> Keep:
     from secrets import token_bytes
 
     from kubectl_eksdoc.aws.charts import variables
-    from kubectl_eksdoc.core.rules.keeping import VARIABLES, Digests, Keep
+    from kubectl_eksdoc.kubernetes.keeping import VARIABLES, Digests, Keep
 
     return Keep(Digests(token_bytes(32)), variables=VARIABLES | variables())

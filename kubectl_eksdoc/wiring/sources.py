@@ -6,19 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.asked import Unknown, missing_rights
+from kubectl_eksdoc.model.asked import Unknown, missing_rights
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.believing import Believed
-    from kubectl_eksdoc.core.model.baseline import Baseline
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.connection import Connection, Waiting
-    from kubectl_eksdoc.core.model.earlier import Earlier
-    from kubectl_eksdoc.core.model.snapshots import LastView, Scene, Snapshot
-    from kubectl_eksdoc.core.model.whereabouts import Whereabouts
     from kubectl_eksdoc.flows.ports import ClusterReader
     from kubectl_eksdoc.host.cache import LastViews
     from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.model.baseline import Baseline
+    from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.model.connection import Connection, Waiting
+    from kubectl_eksdoc.model.earlier import Earlier
+    from kubectl_eksdoc.model.snapshots import LastView, Scene, Snapshot
+    from kubectl_eksdoc.model.whereabouts import Whereabouts
     from kubectl_eksdoc.objects.raw_objects import RawObjects
 
 
@@ -167,8 +167,8 @@ def last_view(connection: Connection, environ: Mapping[str, str]) -> LastView | 
 
 def remember(connection: Connection, environ: Mapping[str, str], cluster: Cluster) -> None:
     """For the next time."""
-    from kubectl_eksdoc.core.model.snapshots import last_view_of
     from kubectl_eksdoc.errors import ConfigError
+    from kubectl_eksdoc.model.snapshots import last_view_of
 
     views = _views(environ)
     try:

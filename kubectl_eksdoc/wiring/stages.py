@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.embedded.faults.registry import Chosen
     from kubectl_eksdoc.flows.ports import Stage
+    from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.model.connection import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ def open_stage(
     Raises:
         as `open_reader`, and as reading does; UsageError: a fault is of a node that is not there.
     """
-    from kubectl_eksdoc.core.model import kinds
     from kubectl_eksdoc.embedded.stage import stage_of
+    from kubectl_eksdoc.model import kinds
     from kubectl_eksdoc.objects.raw_objects import RawObjects
 
     raw = RawObjects()
@@ -93,8 +93,6 @@ def served(
     from contextlib import suppress
     from threading import Event
 
-    from kubectl_eksdoc.core.model import kinds
-    from kubectl_eksdoc.core.sim.cluster.mishaps import Troubled
     from kubectl_eksdoc.embedded import served as kubeconfigs
     from kubectl_eksdoc.embedded.demo.reader import demo_services
     from kubectl_eksdoc.embedded.loading import load_observed
@@ -103,7 +101,9 @@ def served(
     from kubectl_eksdoc.embedded.serving.handler import serving
     from kubectl_eksdoc.errors import UsageError
     from kubectl_eksdoc.flows.rehearse import pace_of
+    from kubectl_eksdoc.model import kinds
     from kubectl_eksdoc.objects.raw_objects import RawObjects
+    from kubectl_eksdoc.simulator.mishaps import Troubled
 
     raw = RawObjects()
     observed = open_reader(source, connection, progress, raw=raw).read(kinds.ALL)

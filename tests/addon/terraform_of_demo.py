@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.core.plan.addon.terraform.worlds import MODULE, configuration, values
+from tests.addon_diff.terraform.worlds import MODULE, configuration, values
 from tests.host.terraform_plans import Json, a_change, a_plan
 
 OLD, NEW = "v1.19.5-eksbuild.1", "v1.20.4-eksbuild.2"

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.api_objects import Named, named
-from kubectl_eksdoc.core.model.asked import Absent, Confidence, Unknown
-from kubectl_eksdoc.core.model.aws.targets import Target, TargetGroup
-from kubectl_eksdoc.core.model.network import TargetGroupBinding
-from kubectl_eksdoc.core.model.pods import Owner
-from kubectl_eksdoc.core.plan.addon.merging import MISSING
-from kubectl_eksdoc.core.run.addon import targets
-from kubectl_eksdoc.core.run.addon.expectations import Expected, expected_of, from_doc, to_doc
-from kubectl_eksdoc.core.run.addon.guards import is_nothing
-from kubectl_eksdoc.core.run.addon.outcome import Verdict, checked
-from kubectl_eksdoc.core.run.stages import Stage
+from kubectl_eksdoc.addon_diff.merging import MISSING
+from kubectl_eksdoc.addon_diff.run import targets
+from kubectl_eksdoc.addon_diff.run.expectations import Expected, expected_of, from_doc, to_doc
+from kubectl_eksdoc.addon_diff.run.guards import is_nothing
+from kubectl_eksdoc.addon_diff.run.outcome import Verdict, checked
+from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsRefused, Stopped
 from kubectl_eksdoc.flows.addon_update import STILL_S, follow
+from kubectl_eksdoc.model.api_objects import Named, named
+from kubectl_eksdoc.model.asked import Absent, Confidence, Unknown
+from kubectl_eksdoc.model.aws.targets import Target, TargetGroup
+from kubectl_eksdoc.model.network import TargetGroupBinding
+from kubectl_eksdoc.model.pods import Owner
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.histories import HISTORIES, UPDATES, VERSIONS, AppliesEnv, Step, Updates, installed, played
 from tests.addon.stand_in.pod_template import INIT
@@ -373,6 +373,12 @@ def check(history: list[Step], update: Updates, as_asked: bool) -> None:
     ],
     update=Updates("v1.12.0-eksbuild.1", "NONE", None),
     as_asked=True,
+)
+@example(history=[], update=Updates("v1.14.0-eksbuild.1", "NONE", None), as_asked=False)
+@example(  # the API server gives what a version drops its default
+    history=[Updates("v1.19.5-eksbuild.1", "NONE", '{"env":{"ENABLE_POD_ENI":"true"}}')],
+    update=Updates("v1.11.0-eksbuild.1", "NONE", None),
+    as_asked=False,
 )
 def test_nothing_is_other_than_predicted(history: list[Step], update: Updates, as_asked: bool) -> None:
     check(history, update, as_asked)

@@ -7,20 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.modes import Mode
+from kubectl_eksdoc.addon_diff.run.ended import Ended
+from kubectl_eksdoc.addon_diff.run.expectations import expected_of
 from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.core.model.api_objects import Doc, Named
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, Issue, Update, UpdateCall, VersionSide
-from kubectl_eksdoc.core.model.aws.clusters import EksCluster
-from kubectl_eksdoc.core.model.aws.targets import TargetGroup
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.addon.facts import Asked
-from kubectl_eksdoc.core.plan.addon.modes import Mode
-from kubectl_eksdoc.core.run.addon.ended import Ended
-from kubectl_eksdoc.core.run.addon.expectations import expected_of
 from kubectl_eksdoc.errors import AwsError, ClusterError
 from kubectl_eksdoc.flows.addon_sending import Prepared, prepared
 from kubectl_eksdoc.flows.addon_update import Following, World, carry_out
+from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, Issue, Update, UpdateCall, VersionSide
+from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.aws.targets import TargetGroup
+from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.render.addon.commands import as_json
 from tests.addon.stand_in.service import AddonService
 from tests.builders import NOW, a_cluster, a_node, a_pod

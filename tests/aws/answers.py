@@ -9,9 +9,9 @@ from typing import Any
 
 from kubectl_eksdoc.aws.believing import Believed, cluster_named
 from kubectl_eksdoc.aws.recorded import RecordedOf
-from kubectl_eksdoc.core.model.aws.clusters import Caller
-from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.errors import AwsMissing
+from kubectl_eksdoc.model.aws.clusters import Caller
+from kubectl_eksdoc.model.aws.questions import Question
 
 ENDPOINT = "https://0A1B2C3D4E5F.gr7.ap-northeast-2.eks.amazonaws.com"
 ACCOUNT, REGION = "111122223333", "ap-northeast-2"

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws.addon_past import addon_past
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
 from tests.aws.answers import Scripted, sees
 from tests.builders import NOW
 

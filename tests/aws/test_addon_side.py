@@ -8,8 +8,8 @@ import pytest
 
 from kubectl_eksdoc.aws.addon_side import addon_side
 from kubectl_eksdoc.aws.believing import Believed, believed
-from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
+from kubectl_eksdoc.model.asked import Unknown
 from tests.aws.answers import Scripted, sees
 from tests.aws.test_live import CNI, NAME, live, prod
 

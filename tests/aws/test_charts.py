@@ -13,7 +13,7 @@ from kubectl_eksdoc.aws.charts import (
     chart_defaults,
     documented_variable,
 )
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.model.asked import Unknown
 
 READ = Path(__file__).parents[1] / "data" / "aws" / "eks" / "charts"
 CHARTS: dict[str, Any] = json.loads((READ / "vpc-cni.json").read_text(encoding="utf-8"))

@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kubectl_eksdoc.amazon.metadata_service import launch
 from kubectl_eksdoc.aws import ec2, machines
 from kubectl_eksdoc.aws.believing import Believed, believed
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.machines import (
+from kubectl_eksdoc.errors import AwsDenied
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.machines import (
     Image,
     Instance,
     MetadataOptions,
     PodIdentity,
     SaidOptions,
+    ScalingGroup,
     TemplateRef,
+    TemplateVersion,
 )
-from kubectl_eksdoc.core.rules.metadata_service import launch
-from kubectl_eksdoc.errors import AwsDenied
 from kubectl_eksdoc.wiring.aws import DemoAnswers
 from tests.aws.answers import Scripted, sees
 from tests.aws.test_live import live, prod
@@ -115,6 +117,56 @@ def test_an_auto_scaling_group_and_its_template(prod: World, of: Believed) -> No
     instance = ec2.instances(of, [launched])[launched]
     assert isinstance(instance, Instance) and instance.scaling_group == "own"
     assert instance.template is not None and instance.template.id == ref.id
+
+
+def test_a_launch_configuration(prod: World, of: Believed) -> None:
+    client = prod.client("autoscaling")
+    client.create_launch_configuration(
+        LaunchConfigurationName="old",
+        ImageId="ami-12345678",
+        InstanceType="m5.large",
+        MetadataOptions={"HttpTokens": "required", "HttpPutResponseHopLimit": 1},
+    )
+    client.create_auto_scaling_group(
+        AutoScalingGroupName="own",
+        MinSize=0,
+        MaxSize=1,
+        AvailabilityZones=["ap-northeast-2a"],
+        LaunchConfigurationName="old",
+    )
+    group = ec2.scaling_groups(of, ["own"])["own"]
+    assert isinstance(group, ScalingGroup) and (group.template, group.configuration) == (None, "old")
+    found = ec2.launch_configurations(of, ["old", "gone"])
+    assert found["old"] == TemplateVersion("", "old", 0, SaidOptions("required", 1), "ami-12345678")
+    assert isinstance(found["gone"], Absent)
+
+
+def mixed(*overrides: str) -> ScalingGroup:
+    """By the versions of the templates of its types, "" for none."""
+    types = [
+        {"InstanceType": "m5.large", **({"LaunchTemplateSpecification": spec(each)} if each else {})}
+        for each in overrides
+    ]
+    policy = {"LaunchTemplate": {"LaunchTemplateSpecification": spec("1"), "Overrides": types}}
+    group = {"AutoScalingGroupName": "own", "MixedInstancesPolicy": policy}
+    answer = {"autoscaling:DescribeAutoScalingGroups": {"AutoScalingGroups": [group]}}
+    found = ec2.scaling_groups(sees(Scripted(answer)), ["own"])["own"]
+    assert isinstance(found, ScalingGroup)
+    return found
+
+
+def spec(version: str) -> dict[str, str]:
+    return {"LaunchTemplateId": "lt-1", "LaunchTemplateName": "own", "Version": version}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "versions"),
+    [((), ["1"]), (("", ""), ["1"]), (("2", ""), ["1", "2"]), (("2", "2"), ["2"]), (("2", "3"), ["2", "3"])],
+)
+def test_templates_of_a_group_of_several_instance_types(overrides: tuple[str, ...], versions: list[str]) -> None:
+    group = mixed(*overrides)
+    assert group.mixed and group.template is not None
+    assert [each.version for each in (group.template, *group.others)] == versions
 
 
 def test_an_instance_that_lacks_an_option_leaves_the_others() -> None:

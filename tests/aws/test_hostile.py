@@ -17,10 +17,10 @@ from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.believing import caller_of, cluster_named
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.bounds import ReadTime
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.access import AwsAccess
-from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.errors import AwsError, AwsRefused
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.model.aws.questions import Question
 from tests.fakes.apiserver import ApiServer, Reply, Request, json_reply
 from tests.fakes.programs import program
 from tests.kube.test_hostile import OK, for_ever

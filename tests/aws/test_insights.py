@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.aws import eks, insights, machines, templates
 from kubectl_eksdoc.aws.insights import InsightRefresh
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.insights import Client, Deprecation, Insight, InsightDetail, Misfit, Refresh
-from kubectl_eksdoc.core.model.aws.machines import TemplateRef
 from kubectl_eksdoc.errors import AwsDenied, AwsThrottled
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.insights import Client, Deprecation, Insight, InsightDetail, Misfit, Refresh
+from kubectl_eksdoc.model.aws.machines import TemplateRef
 from tests.aws.answers import Scripted
 from tests.aws.near_documents import SCALARS
 from tests.aws.upgrade_account import NOW, a_group, account, an_insight, sees

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws.recorded import Kept
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.rules.keeping import Digests, Keep, is_digest
+from kubectl_eksdoc.kubernetes.keeping import Digests, Keep, is_digest
+from kubectl_eksdoc.model.aws import questions
 
 KEPT = Kept(Keep(Digests(b"a key")))
 

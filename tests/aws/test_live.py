@@ -18,13 +18,6 @@ from kubectl_eksdoc.aws.asking import AT_ONCE, at_once
 from kubectl_eksdoc.aws.believing import Believed, believed, caller_of, cluster_named
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.aws.recorded import Recorded, RecordedOf, Recorder
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.access import AwsAccess
-from kubectl_eksdoc.core.model.aws.addons import Addon, Update
-from kubectl_eksdoc.core.model.aws.machines import TemplateRef
-from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.model.aws.queues import FiguresOf, RolePolicies
 from kubectl_eksdoc.errors import (
     AwsDenied,
     AwsError,
@@ -35,6 +28,13 @@ from kubectl_eksdoc.errors import (
     AwsThrottled,
     UsageError,
 )
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.model.aws.addons import Addon, Update
+from kubectl_eksdoc.model.aws.machines import TemplateRef
+from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.aws.queues import FiguresOf, RolePolicies
 from tests.aws.answers import sees
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ import pytest
 from kubectl_eksdoc.aws import ec2
 from kubectl_eksdoc.aws.believing import Believed, believed
 from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, SaidOptions, TemplateRef
-from kubectl_eksdoc.core.model.metadata import Act, OnInstances, OnTemplate, SetOptions
-from kubectl_eksdoc.core.run.metadata import Became, Done
-from kubectl_eksdoc.core.run.stages import Stage
+from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused
 from kubectl_eksdoc.flows.metadata_fix.carrying_out import carry_out
 from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
+from kubectl_eksdoc.imds_probe.run import Became, Done
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, SaidOptions, TemplateRef
+from kubectl_eksdoc.model.metadata import Act, OnInstances, OnTemplate, SetOptions
 from tests.aws.test_live import live, prod
 from tests.flows.metadata_fix.fixed import FakeClasses, Kept
 

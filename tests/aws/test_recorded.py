@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.believing import cluster_named
 from kubectl_eksdoc.aws.recorded import Recorded, Recorder
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled, SnapshotError
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws import questions
 from tests.aws.answers import RECORDED, Scripted, a_cluster, sees
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)

@@ -12,11 +12,11 @@ import pytest
 from kubectl_eksdoc.aws.addon_updates import AddonUpdates
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.aws.target_health import target_group
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.access import AwsAccess
-from kubectl_eksdoc.core.model.aws.addons import UpdateCall
-from kubectl_eksdoc.core.model.aws.targets import Target, TargetGroup
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.model.aws.addons import UpdateCall
+from kubectl_eksdoc.model.aws.targets import Target, TargetGroup
 from tests.aws.answers import Scripted, sees
 from tests.aws.test_addon_side import seen
 from tests.aws.test_live import NO_FILES, REGION, prod

@@ -6,10 +6,10 @@ import pytest
 from botocore import exceptions as raised
 
 from kubectl_eksdoc.aws.refusals import told
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.access import AwsAccess
-from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.model.aws.questions import Question
 
 ACCESS = AwsAccess("prod", "eu-west-1", profile="ops")
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
 from tests.aws.upgrade_account import account, count, sees
 
 DAY = datetime(2026, 11, 1, tzinfo=timezone.utc)

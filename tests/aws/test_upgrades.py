@@ -12,14 +12,14 @@ import pytest
 from kubectl_eksdoc.aws.asking import AT_ONCE
 from kubectl_eksdoc.aws.recorded import Recorded, Recorder
 from kubectl_eksdoc.aws.upgrades import MOST_OF_CLUSTER, MOST_OF_GROUP, nothing_told, upgrade_told
-from kubectl_eksdoc.core.model.asked import NOT_ASKED, Absent, Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.addons import UpdateHistory
-from kubectl_eksdoc.core.model.aws.capacity import Quota
-from kubectl_eksdoc.core.model.aws.machines import NodeGroup, TemplateRef, TemplateVersion
-from kubectl_eksdoc.core.model.aws.upgrades import TemplateVersions, UpgradeTold
-from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled
+from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.addons import UpdateHistory
+from kubectl_eksdoc.model.aws.capacity import Quota
+from kubectl_eksdoc.model.aws.machines import NodeGroup, TemplateRef, TemplateVersion
+from kubectl_eksdoc.model.aws.upgrades import TemplateVersions, UpgradeTold
+from kubectl_eksdoc.model.check_needs import Need
 from tests.aws.answers import RECORDED, Scripted
 from tests.aws.upgrade_account import ALL_QUOTAS, WHOSE, a_group, account, cluster, count, sees, wanted
 from tests.examples import one_in

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.addon_diff.remedies import remedy
 from kubectl_eksdoc.aws.validating import broken
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.configuration import Broken, Path, item
-from kubectl_eksdoc.core.plan.addon.remedies import remedy
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.configuration import Broken, Path, item
+from tests.addon_diff.schema.any_schemas import PUBLISHED, nonsense, schemas
 from tests.aws.near_documents import near
-from tests.core.plan.addon.schema.any_schemas import PUBLISHED, nonsense, schemas
 
 CNI = PUBLISHED["vpc-cni_v1.15.1-eksbuild.1"]
 OLD_CNI = PUBLISHED["vpc-cni_v1.12.0-eksbuild.1"]

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.aws.values import DEEPEST, LONGEST, schema_of, values_of
-from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.errors import ValuesError
+from kubectl_eksdoc.model.asked import Unknown
 
 SCHEMAS = sorted((Path(__file__).parents[1] / "data" / "aws" / "eks" / "schemas").glob("*.json"))
 

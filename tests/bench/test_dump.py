@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench import dump
-from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.model import kinds
 
 
 def test_all_pods_are_read_and_their_nodes_are_there(tmp_path: Path) -> None:

@@ -8,14 +8,14 @@ import pytest
 
 from bench import world, world_apps
 from bench.world import Shape, make
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.placement import CPU, MEMORY
-from kubectl_eksdoc.core.plan.drain.duration.timing import start_of
-from kubectl_eksdoc.core.rules.budgets import Computed, recompute
-from kubectl_eksdoc.core.rules.guards import matching
-from kubectl_eksdoc.core.rules.replacement import Scales
-from kubectl_eksdoc.core.rules.scheduling.volumes import Storage, demand, refusal
+from kubectl_eksdoc.drain.duration.timing import start_of
+from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
+from kubectl_eksdoc.kubernetes.guards import matching
+from kubectl_eksdoc.kubernetes.replacement import Scales
+from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage, demand, refusal
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.placement import CPU, MEMORY
 
 NODES = 120
 APPS = ("Deployment", "StatefulSet")

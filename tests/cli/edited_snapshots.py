@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.host.archives.snapshot_file import MANIFEST, SnapshotFile
+from kubectl_eksdoc.model.kinds import Resource
 
 Edit = Callable[[str, dict[str, Any]], object]
 """Of a file, which it may change: its name without ``.json`` (``lists/pods/00001``), and what stands in it."""

@@ -12,9 +12,9 @@ import pytest
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.believing import believed
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
-from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.host.archives.snapshot import STEM
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.wiring.aws import DemoAnswers
 from tests.builders import NOW
@@ -44,6 +44,19 @@ def test_the_values_that_are_proposed_end_it(tmp_path: Path) -> None:
         ran = run_cli(*CNI, "--resolve-conflicts", "overwrite", "--configuration-values", path)
         assert "nothing that somebody has set is lost" in ran.out and "FIELDS AT RISK" not in ran.out
         assert ran.code == 0
+
+
+@pytest.mark.parametrize(("mode", "sure"), [("PRESERVE", "low"), ("OVERWRITE", "medium")])
+def test_the_confidence_is_that_of_the_mode_that_is_asked(mode: str, sure: str) -> None:
+    ran = run_cli(*CNI, "--resolve-conflicts", mode)
+    (row,) = [line for line in ran.out.splitlines() if line.strip().startswith("DISABLE_TCP_EARLY_DEMUX")][:1]
+    assert row.split()[-1] == sure
+
+
+def test_strict_passes_nothing_that_is_only_believed() -> None:
+    preserve = (*CNI, "--resolve-conflicts", "PRESERVE")
+    assert (run_cli(*preserve).code, run_cli(*preserve, "--strict").code) == (0, 5)
+    assert "--strict: what becomes of 1 field is not certain (SURE)" in run_cli(*preserve, "--strict").err
 
 
 def test_empty_values_take_everything_away(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from tests.addon.terraform_of_demo import DEMO, NEW, OLD, an_incident, of_everything
+from tests.addon_diff.terraform.worlds import MODULE, SPELLINGS, values
 from tests.cli.running import Ran, run_cli
 from tests.cli.test_addon_diff import a_snapshot
 from tests.contracts.source import ROOT
-from tests.core.plan.addon.terraform.worlds import MODULE, SPELLINGS, values
 from tests.examples import one_in
 from tests.host.terraform_plans import a_change, a_plan, written
 
@@ -43,6 +43,11 @@ def test_what_is_proposed_is_let_through(tmp_path: Path) -> None:
     document = an_incident(configuration_values=json.dumps(KEPT), resolve_conflicts_on_update="NONE")
     ran = judged(tmp_path, document)
     assert ran.code == 0 and "1 loses nothing" in unwrapped(ran)
+
+
+def test_strict_passes_nothing_that_is_only_believed(tmp_path: Path) -> None:
+    document = an_incident(resolve_conflicts_on_update="PRESERVE")
+    assert [judged(tmp_path, document, *words).code for words in ((), ("--strict",))] == [0, 5]
 
 
 def test_a_plan_without_addons_is_nothing_to_do(tmp_path: Path) -> None:

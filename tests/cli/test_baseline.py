@@ -13,7 +13,7 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.cli import exits
-from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.model.cluster import Identity
 from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
 from tests.cli.running import FakeSource, Ran, run_cli
 

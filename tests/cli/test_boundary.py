@@ -11,10 +11,10 @@ import pytest
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli.called import PROG, Called, called_as
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.errors import AwsError, ConfigError, Drifted, Forbidden, SnapshotError, Unauthorized, Unreachable
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.kinds import ReadState
 from tests.builders import a_cluster, a_node, a_pod
 from tests.cli.running import FakeSource, Terminal, run_cli
 

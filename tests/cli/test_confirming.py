@@ -6,8 +6,8 @@ import pytest
 
 from kubectl_eksdoc.cli.confirming import Given, confirm
 from kubectl_eksdoc.cli.run.allowed import check_writable
-from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.errors import Drifted, UsageError
+from kubectl_eksdoc.model.cluster import Identity
 
 SHOP = Identity(cluster="shop", context="arn:aws:eks:eu-west-1:1:cluster/shop")
 

@@ -10,10 +10,10 @@ from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED
 from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.core.model import permissions
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.permissions import opt_in_of
 from kubectl_eksdoc.flows.drain import READS
+from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.permissions import opt_in_of
 from kubectl_eksdoc.render.check import FORMATS as CHECK_FORMATS
 from kubectl_eksdoc.render.drain import FORMATS
 

@@ -10,10 +10,10 @@ from kubectl_eksdoc.cli import drain, values
 from kubectl_eksdoc.cli.declared import given_of
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.core.model.options import Declared, agreed, given, options_of, plain, usual
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.run.limits import Limits
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.run.limits import Limits
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model.options import Declared, agreed, given, options_of, plain, usual
 from kubectl_eksdoc.render.drain.invocation import option_words
 
 EVERY = [(kind, each) for kind in (DrainPolicy, Limits) for each in options_of(kind)]

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.cli.main import run
-from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archives.snapshot import DUMP, SnapshotReader
+from kubectl_eksdoc.model import kinds
 from tools.demo.objects import objects as demo_objects
 from tools.tables import dump
 

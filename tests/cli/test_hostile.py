@@ -19,7 +19,7 @@ import pytest
 
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.model import kinds
 from tests.cli.running import Ran
 from tests.contracts.source import ROOT
 from tests.fakes import kubeconfigs

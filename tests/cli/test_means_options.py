@@ -9,10 +9,10 @@ import pytest
 
 from kubectl_eksdoc.cli import drain, values
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.render.drain.given import as_given
 from tests.builders import a_budget, a_node, a_pod, a_workload, pods
-from tests.core.plan.drain.planning import plan_of
+from tests.drain.planning import plan_of
 
 
 def policy_of(*words: str) -> DrainPolicy:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli import exits
-from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.plan.drain.policy import ALL, DEFAULT_EFFORT, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
+from kubectl_eksdoc.drain.policy import ALL, DEFAULT_EFFORT, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.render.drain.given import as_given
 from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
 from tests.cli.running import FakeSource, Ran, run_cli

@@ -7,11 +7,11 @@ import pytest
 from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.parser import spelled_out, strays, until_dashes
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.selectors import parse as parse_selector
-from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.selectors import parse as parse_selector
+from kubectl_eksdoc.model.versions import Version
 from kubectl_eksdoc.wiring.sources import SourceChoice
 from tests.cli.running import FakeSource, run_cli
 

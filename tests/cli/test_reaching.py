@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubectl_eksdoc.cli.opening import reach, words
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.core.model.connection import IN_CLUSTER, Connection
+from kubectl_eksdoc.model.connection import IN_CLUSTER, Connection
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 LIVE = SourceChoice()

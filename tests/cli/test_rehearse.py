@@ -23,9 +23,9 @@ import pytest
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.journal import Entries, Note, Noted
 from kubectl_eksdoc.embedded.faults.registry import ALL
 from kubectl_eksdoc.embedded.served import USERS, kubeconfig, tokens, write
+from kubectl_eksdoc.model.journal import Entries, Note, Noted
 from kubectl_eksdoc.wiring.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import Faults, Serving
 from tests.builders import NOW

@@ -12,11 +12,11 @@ from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.screen import Pinned, at
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.journal import Entries, Note, Noted
 from kubectl_eksdoc.embedded.serving.handler import ByHand
 from kubectl_eksdoc.errors import ConfigError, Forbidden
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.journal import Entries, Note, Noted
 from kubectl_eksdoc.tui.opening import Live, Opening
 from tests.builders import NOW
 from tests.cli.running import FakeRuns, FakeSource, Terminal

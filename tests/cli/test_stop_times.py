@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from kubectl_eksdoc.cli.run_edges import Edges
-from kubectl_eksdoc.core.model.journal import Entries, Note, Noted
 from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.model.journal import Entries, Note, Noted
 from tests.builders import NOW
 from tests.cli.running import FakeRuns, Ran, run_cli
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.snapshots import LastView
 from kubectl_eksdoc.host.cache import view_content_of as content_of
 from kubectl_eksdoc.host.cache import view_in
 from kubectl_eksdoc.host.documents import Fields
 from kubectl_eksdoc.host.saved import identity as saved
+from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.snapshots import LastView
 from kubectl_eksdoc.render.command_result import ClusterResult
 from tests.aws.test_live import prod
 from tests.builders import NOW

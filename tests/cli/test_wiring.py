@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.errors import ConfigError, SnapshotError
 from kubectl_eksdoc.flows.drain import READS
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.wiring.sources import SourceChoice, open_reader
 
 

@@ -85,7 +85,7 @@ def _calls(module: ast.Module) -> tuple[list[tuple[int, str, float]], list[tuple
 
 
 def name(path: Path) -> str:
-    """``kubectl_eksdoc/core/model/pods.py``: how a failure names a file."""
+    """``kubectl_eksdoc/model/pods.py``: how a failure names a file."""
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
 
 

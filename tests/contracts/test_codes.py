@@ -13,8 +13,8 @@ import pytest
 
 from tests.contracts.source import PACKAGE, files, name, text
 
-MAKER = PACKAGE / "core" / "model" / "findings.py"
-OTHERS = {"severity", "remedy"}
+MAKER = PACKAGE / "model" / "findings.py"
+OTHERS = {"severity", "remedy", "root_cause"}
 """What `Finding.of` is given by name besides the values of its texts."""
 
 

@@ -7,10 +7,9 @@ import json
 import re
 import shlex
 
-from kubectl_eksdoc import __version__
+from kubectl_eksdoc import __version__, in_cluster
 from kubectl_eksdoc.cli import in_cluster as in_cluster_command
-from kubectl_eksdoc.core.model.own_labels import PROGRAM
-from kubectl_eksdoc.core.plan import in_cluster
+from kubectl_eksdoc.model.own_labels import PROGRAM
 from tests.contracts.source import ROOT
 
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from kubectl_eksdoc.core.model.coredns import Corefile
-from kubectl_eksdoc.core.rules.corefile.parser import parse
+from kubectl_eksdoc.kubernetes.corefile.parser import parse
+from kubectl_eksdoc.model.coredns import Corefile
 from tests.dns.responder import HOSTS, Behaviour, Responder
 
 ROOT = Path(__file__).parents[2]

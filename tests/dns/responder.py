@@ -17,9 +17,9 @@ import sys
 from dataclasses import dataclass
 from typing import cast
 
-from kubectl_eksdoc.core.model.coredns import Corefile, Directive
-from kubectl_eksdoc.core.rules.corefile.parser import parse
-from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
+from kubectl_eksdoc.kubernetes.corefile.parser import parse
+from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s
+from kubectl_eksdoc.model.coredns import Corefile, Directive
 
 NOERROR, SERVFAIL, NXDOMAIN, REFUSED = 0, 2, 3, 5
 HOSTS = ("127.0.0.1", "::1")

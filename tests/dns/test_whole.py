@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.placing import NotMade, Owner, PodStand
-from kubectl_eksdoc.core.plan.dns.measuring.findings import findings_of
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening, Manner
+from kubectl_eksdoc.coredns_lameduck.measuring.findings import findings_of
+from kubectl_eksdoc.coredns_lameduck.measuring.plan import Happening, Manner
 from kubectl_eksdoc.flows.dns_measure import Edges, measured, prepared
 from kubectl_eksdoc.host.asker_archive import packed
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
+from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.placing import NotMade, Owner, PodStand
 from tests.dns.left import LONGEST_S, Leaving, several, until
 from tests.dns.responder import HOSTS
 from tests.dns.service import Service, serving

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.plan.drain.duration.bounds import binding, bounds
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
-from kubectl_eksdoc.core.sim.course import Move, Terms
+from kubectl_eksdoc.drain.course import Move, Terms
+from kubectl_eksdoc.drain.duration.bounds import binding, bounds
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement
+from kubectl_eksdoc.model.connection import Connection
 from tests.drains.shapes import OLD, Shape
 
 

@@ -14,13 +14,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane, Lags
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.simulator.plane import ControlPlane, Lags
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests import needed
 from tests.drains.shapes import OLD, Shape
 from tests.drains.watched import Counted, Watched

@@ -8,7 +8,7 @@ import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Doc
 
 
 class Going:

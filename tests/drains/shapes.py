@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.simulator.kubelets import NEVER
 
 START_S, STOP_S = 3.0, 2.0
 """Of the recorded drains' pods (`tests/data/recordings`): 3.01 to 3.02 s, and 2.01 to 2.03 s."""

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.plan.drain.plan import make_plan
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.model.workloads import Workload
 from tests.builders import a_cluster, a_node, a_roomy_node
 from tests.drains import virtual
 from tests.drains.bound import announced, lower_bound_s, planned

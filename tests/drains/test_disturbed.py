@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Action, Rule, User
 from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.drains.drainers import TOKEN, Served, our_words, ours, served
 from tests.drains.going import Going, going
 from tests.drains.secured import secured
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.long
 
 SPEED = 3.0
 AWAY_S = 40.0
-"""More than `core.run.answers.ERRORS_S`, after which a run is held."""
+"""More than `drain.run.answers.ERRORS_S`, after which a run is held."""
 
 
 def check(world: Served, run: Going) -> None:
@@ -174,3 +174,24 @@ def test_a_server_that_is_away_for_more_than_half_a_minute(tmp_path: Path) -> No
     assert held[0]["what"] == "held" and held[-1]["what"] == "released", held
     assert "cannot be watched" in held[0]["why"], held
     assert time.monotonic() - away_s > AWAY_S
+
+
+# A lock that somebody takes away
+
+
+def test_what_was_done_is_told_when_the_lock_is_gone(tmp_path: Path) -> None:
+    def gone(plane: ControlPlane) -> None:
+        item = plane.store.get(kinds.LEASES.full_name, ("kube-system", "eksdoc-drain"))
+        assert item is not None
+        plane.store.remove(item)
+
+    with served(small(), tmp_path / "home", SPEED) as world:
+        with going(our_words(world, None, "-o", "json"), world.environ) as run:
+            run.until("evicted", 4)
+            world.api.now(gone)
+            assert run.to_the_end() == 6 and "drain resume" in run.said, run.said
+        done = run.answer
+        assert (done["kind"], done["outcome"]) == ("DrainRun", "stopped") and "eksdoc-drain" in done["stopped"]
+        told = {event["subject"] for event in run.events[:-1] if event.get("what") == "evicted"}
+        assert 4 <= len(told) == done["evictions"] < world.shape.pods
+        assert done["notEmptied"] and done["next"], "what can be done now"

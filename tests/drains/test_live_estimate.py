@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.journal import Scribe
-from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.run.standing import Standing
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.journal import Scribe
+from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.standing import Standing
 from kubectl_eksdoc.flows.run.draining import Draining
+from kubectl_eksdoc.model.pods import Pod
 from tests.drains import virtual
 from tests.drains.shapes import App, Shape, small
 from tests.drains.worlds import World

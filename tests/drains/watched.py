@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import dataclass
 from statistics import median
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.store import Change, What
 from kubectl_eksdoc.embedded.serving.targets import Answering, Reply, Request
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.store import Change, What
 
 PODS, NODES, BUDGETS = kinds.PODS.full_name, kinds.NODES.full_name, kinds.BUDGETS.full_name
 UNSCHEDULED_S = 2.0

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.chance import chance
-from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy
-from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, chance
+from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.pods import Pod
 from tests.drains import virtual
 from tests.drains.shapes import App, Shape
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.probed import PROPAGATION_S, AskedDns, WithProbes
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.registry import DeleteOptions
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.embedded.clients.worlds import START
 from tests.flows.dns_labs import a_dns, a_zoned
 from tests.flows.dns_worlds import World

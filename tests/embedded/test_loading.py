@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import load
-from tests.core.sim.cluster.planes import START, a_node_doc, a_pod_doc
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.embedded.clients.worlds import QUICK
+from tests.simulator.planes import START, a_node_doc, a_pod_doc
 from tools.demo import objects as demo
 
 

@@ -8,13 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Applied, Conflict, Conflicting, Doc
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.coredns import Corefile
-from kubectl_eksdoc.core.rules.corefile.edits import sums
-from kubectl_eksdoc.core.rules.corefile.parser import parse
-from kubectl_eksdoc.core.run.dns import Logged, Metrics, logged, metrics_of
+from kubectl_eksdoc.coredns_lameduck.run import Logged, Metrics, logged, metrics_of
 from kubectl_eksdoc.embedded.probed import Resolvers
 from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Access, Rule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
@@ -23,6 +17,12 @@ from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.errors import Drifted, Forbidden
 from kubectl_eksdoc.flows.dns_change import config_map
 from kubectl_eksdoc.kube.core_dns import ResolverPods
+from kubectl_eksdoc.kubernetes.corefile.edits import sums
+from kubectl_eksdoc.kubernetes.corefile.parser import parse
+from kubectl_eksdoc.model.api_objects import Applied, Conflict, Conflicting, Doc
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.coredns import Corefile
 from kubectl_eksdoc.wiring.dns import maps_of
 from tests.addon.stand_in.coredns import COREFILE
 from tests.embedded.clients import worlds

@@ -10,10 +10,10 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Lost, Status
 from kubectl_eksdoc.embedded.serving.targets import Answering, ConnectionLost, Request, Unanswered
 from kubectl_eksdoc.kube.answers import http_date
 from kubectl_eksdoc.kube.sent import JSON, Clock, Sent
+from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Lost, Status
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=timezone.utc)
 

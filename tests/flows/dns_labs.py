@@ -7,17 +7,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.coredns import MEASURE_LABEL
-from kubectl_eksdoc.core.sim.cluster.kubelets import Pulling, every_image
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.probed import AskedDns, WithProbes
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled, Server, serving
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.coredns import MEASURE_LABEL
+from kubectl_eksdoc.simulator.kubelets import Pulling, every_image
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.embedded.clients.worlds import START
 from tests.flows.probes import TOKEN, Kubelet, a_namespace, a_node
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.placing import NotMade, Owner, PodStand
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.placing import NotMade, Owner, PodStand
 from tests.builders import a_node
 
 START = datetime(2026, 1, 1, 10, 0, 0, tzinfo=timezone.utc)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import Act, Change, Delete, Evict
-from kubectl_eksdoc.core.model.journal import Entries, Entry, Intent, Phase
-from kubectl_eksdoc.core.rules.news import AllBudgets, AllNodes, AllPods, News
-from kubectl_eksdoc.core.run.journal import changes_something
+from kubectl_eksdoc.drain.run.journal import changes_something
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, News
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import Act, Change, Delete, Evict
+from kubectl_eksdoc.model.journal import Entries, Entry, Intent, Phase
 from tests.flows.stages import NOW
 
 

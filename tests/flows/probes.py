@@ -8,14 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.metadata import PROBE_LABEL
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER, Pulling, every_image
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
@@ -23,6 +15,14 @@ from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled, Server, serving
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.validation import ENFORCED
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.metadata import PROBE_LABEL
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.simulator.kubelets import NEVER, Pulling, every_image
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.embedded.clients.worlds import START
 from tests.fakes import kubeconfigs
 

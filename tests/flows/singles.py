@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from tests.core.sim.cluster.planes import a_budget_doc, a_node_doc, a_pod_doc
+from kubectl_eksdoc.model.api_objects import Doc
 from tests.flows.stages import with_group
+from tests.simulator.planes import a_budget_doc, a_node_doc, a_pod_doc
 
 DEPLOYMENT_UID = "uid-deployment"
 

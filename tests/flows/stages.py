@@ -7,16 +7,16 @@ from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, with_value
+from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.objects.raw_objects import RawObjects
-from tests.core.sim.cluster.planes import a_node_doc, a_pod_doc
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from tests.simulator.planes import a_node_doc, a_pod_doc
 
 CLUSTERS = Path(__file__).parents[1] / "data" / "clusters"
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)

@@ -6,20 +6,20 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.modes import Mode
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.addons import VersionSide
-from kubectl_eksdoc.core.model.aws.configuration import Broken
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.plan.addon.facts import Asked
-from kubectl_eksdoc.core.plan.addon.modes import Mode
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.flows.addon import plan_steps
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.addons import VersionSide
+from kubectl_eksdoc.model.aws.configuration import Broken
+from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.render.addon.commands import next_update
 from kubectl_eksdoc.render.addon.steps import in_short
 from kubectl_eksdoc.wiring.addons import AddonWorld
-from tests.core.plan.addon.incident import EARLY_DEMUX, POD_ENI, version
-from tests.core.plan.addon.test_plan import WANTED, facts, planned
+from tests.addon_diff.incident import EARLY_DEMUX, POD_ENI, version
+from tests.addon_diff.test_plan import WANTED, facts, planned
 from tests.raw_facts import DATA
 
 JUDGE = AddonWorld.judge

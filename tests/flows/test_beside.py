@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.pods import LogOf
 from kubectl_eksdoc.flows.beside import Ports, Recording
+from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.pods import LogOf
 
 WEB, API = Named("v1", "ConfigMap", "shop", "web"), Named("v1", "ConfigMap", "shop", "api")
 ONE, OTHER = LogOf("shop", "web-0", "web"), LogOf("shop", "web-1", "web")

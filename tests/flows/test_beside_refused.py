@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.api_objects import Doc, Named
-from kubectl_eksdoc.core.model.api_usage import KindTold, Release
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.changes import ChangesTold
-from kubectl_eksdoc.core.model.interruption import SpotEvent
-from kubectl_eksdoc.core.model.kinds import PODS, REPLICA_SETS, Resource
-from kubectl_eksdoc.core.model.pods import Container, LogOf
 from kubectl_eksdoc.flows.beside import Ports, Recording
+from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_usage import KindTold, Release
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.changes import ChangesTold
+from kubectl_eksdoc.model.interruption import SpotEvent
+from kubectl_eksdoc.model.kinds import PODS, REPLICA_SETS, Resource
+from kubectl_eksdoc.model.pods import Container, LogOf
 
 
 def no(right: str) -> Unknown:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.plan.addon.judging import calls
-from kubectl_eksdoc.core.plan.dns.change.change import Change
-from kubectl_eksdoc.core.plan.dns.change.wishes import Wishes
+from kubectl_eksdoc.addon_diff.judging import calls
+from kubectl_eksdoc.coredns_lameduck.change.change import Change
+from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
 from kubectl_eksdoc.flows.dns_change import not_accepted, resets
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.histories import installed

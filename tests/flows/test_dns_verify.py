@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.run.dns import Taken, Verified, Wanted
+from kubectl_eksdoc.coredns_lameduck.run import Taken, Verified, Wanted
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.flows.dns import Verifying, failed_before, verified
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.pods import Pod
 from tests.addon.updating import Time
 from tests.builders import a_pod
 

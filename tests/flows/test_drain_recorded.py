@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL
-from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict
-from kubectl_eksdoc.core.plan.drain.plan import make_plan
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict
+from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL
 
 DATA = Path(__file__).parents[1] / "data"
 EVERYWHERE = DrainPolicy(partial=True)

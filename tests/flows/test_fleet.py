@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.fleet import Member, Outcome
 from kubectl_eksdoc.flows.fleet import ask_fleet
-from tests.core.plan.fleet.answers import a_member, an_answer, refused
+from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.fleet import Member, Outcome
+from tests.fleet.answers import a_member, an_answer, refused
 
 MEMBERS = [a_member(f"m{number}") for number in range(7)]
 

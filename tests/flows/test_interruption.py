@@ -6,15 +6,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc, Named
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.queues import InterruptionKeys, InterruptionTold
-from kubectl_eksdoc.core.model.interruption import KarpenterInstall, SpotEvent
-from kubectl_eksdoc.core.model.pods import Container, LogOf
-from kubectl_eksdoc.core.plan.interruption.plan import Wish
 from kubectl_eksdoc.flows.interruption import Around, interruption_facts, look_at_interruption
+from kubectl_eksdoc.interruption.plan import Wish
+from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.queues import InterruptionKeys, InterruptionTold
+from kubectl_eksdoc.model.interruption import KarpenterInstall, SpotEvent
+from kubectl_eksdoc.model.pods import Container, LogOf
 from tests.builders import a_cluster, a_pod
-from tests.core.plan.interruption.healthy import PLACE, ROLE, a_queue, a_spot_node, told
+from tests.interruption.healthy import PLACE, ROLE, a_queue, a_spot_node, told
 
 LABELS = {"app.kubernetes.io/name": "karpenter", "pod-template-hash": "abc"}
 KARPENTER = a_pod("karpenter-abc-1", "kube-system", owner="ReplicaSet/karpenter-abc", labels=LABELS)

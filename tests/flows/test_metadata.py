@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.machines import (
+from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.flows.metadata import Scope, metadata_facts, plan_imds
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.machines import (
     Image,
     Instance,
     MachineKeys,
@@ -20,12 +23,9 @@ from kubectl_eksdoc.core.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.nodes import EKSCTL_GROUP, Node
-from kubectl_eksdoc.core.model.pods import Calls
-from kubectl_eksdoc.core.rules.metadata_service import Reach
-from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.flows.metadata import Scope, metadata_facts, plan_imds
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node
+from kubectl_eksdoc.model.pods import Calls
 from tests.builders import a_cluster, a_node, a_pod
 
 ONE, TWO = MetadataOptions("required", 1), MetadataOptions("required", 2)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.machines import Instance, MachinesTold, MetadataOptions
-from kubectl_eksdoc.core.model.pods import Calls, Container, LogOf, Pod, Runs
-from kubectl_eksdoc.core.plan.metadata.affected import Effect
-from kubectl_eksdoc.core.plan.metadata.plan import plan_metadata
-from kubectl_eksdoc.core.plan.metadata.programs import Started
-from kubectl_eksdoc.core.plan.metadata.sources import MetadataFacts
 from kubectl_eksdoc.flows.metadata import with_pods
+from kubectl_eksdoc.imds_probe.affected import Effect
+from kubectl_eksdoc.imds_probe.plan import plan_metadata
+from kubectl_eksdoc.imds_probe.programs import Started
+from kubectl_eksdoc.imds_probe.sources import MetadataFacts
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.machines import Instance, MachinesTold, MetadataOptions
+from kubectl_eksdoc.model.pods import Calls, Container, LogOf, Pod, Runs
 from tests.builders import a_cluster, a_node, a_pod
 
 ID = "i-0123456789abcdef0"

@@ -9,15 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.metadata import Report
-from kubectl_eksdoc.core.model.placing import NotMade, Owner, PodStand
-from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Cause
-from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner, owner_manifest
-from kubectl_eksdoc.core.plan.metadata.probing.result import Probed, ProbedNode, ProbePlan
-from kubectl_eksdoc.core.rules.metadata_service import Reach
+from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.access import Rule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api
@@ -25,6 +17,14 @@ from kubectl_eksdoc.embedded.serving.handler import Server
 from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
 from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
 from kubectl_eksdoc.flows.ports import ProbeGround
+from kubectl_eksdoc.imds_probe.probing.diagnosis import Cause
+from kubectl_eksdoc.imds_probe.probing.pods import Manner, owner_manifest
+from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbedNode, ProbePlan
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.metadata import Report
+from kubectl_eksdoc.model.placing import NotMade, Owner, PodStand
 from kubectl_eksdoc.wiring.metadata import open_ground
 from tests.flows import probes
 from tests.flows.probes import Kubelet, Lab, Quick, a_node, connection, nodes_of, there

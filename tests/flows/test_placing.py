@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.placing import NotPlaced
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, UsageError
 from kubectl_eksdoc.flows.placing import placed, tried
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.placing import NotPlaced
 
 AWAY = "kubectl delete everything"
 LABELS = {"mine": "yes"}

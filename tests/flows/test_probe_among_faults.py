@@ -7,24 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.metadata import MARKS
-from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
-from kubectl_eksdoc.core.plan.metadata.probing.result import Probed
-from kubectl_eksdoc.core.rules.metadata_service import Reach
+from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Server, serving
 from kubectl_eksdoc.embedded.serving.targets import ConnectionLost, Reply, Request
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.flows.metadata_probe import prepared, probed
+from kubectl_eksdoc.imds_probe.probing.pods import Manner
+from kubectl_eksdoc.imds_probe.probing.result import Probed
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Patience
 from kubectl_eksdoc.kube.inside_pods import ProbeGround
 from kubectl_eksdoc.kube.sending import Tries
 from kubectl_eksdoc.kube.sent import real_clock
 from kubectl_eksdoc.kube.target import of_this_process
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.metadata import MARKS
 from tests.examples import one_in
 from tests.flows import probes
 from tests.flows.probes import Lab, Quick, connection, nodes_of, there

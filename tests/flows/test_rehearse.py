@@ -6,25 +6,25 @@ from itertools import pairwise
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import Act, Evict
-from kubectl_eksdoc.core.model.api_objects import with_value, without
-from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting, burst
-from kubectl_eksdoc.core.rules.api.statuses import Status
-from kubectl_eksdoc.core.rules.news import Answered, News
-from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.record import Record
-from kubectl_eksdoc.core.sim.cluster import mishaps
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting, burst
+from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.record import Record
 from kubectl_eksdoc.embedded.faults import registry
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.kubernetes.api.statuses import Status
+from kubectl_eksdoc.kubernetes.news import Answered, News
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import Act, Evict
+from kubectl_eksdoc.model.api_objects import with_value, without
+from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.objects.raw_objects import RawObjects
-from tests.core.sim.cluster.planes import BUDGETS, a_budget_doc, a_node_doc, a_pod_doc
+from kubectl_eksdoc.simulator import mishaps
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.store import Change
 from tests.flows.stages import CLUSTERS, made, recorded, staged, web, with_group
+from tests.simulator.planes import BUDGETS, a_budget_doc, a_node_doc, a_pod_doc
 
 BLUE = Targeting(nodegroups=("blue",))
 

@@ -6,29 +6,29 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import Delete, Restart
-from kubectl_eksdoc.core.model.api_objects import at, with_value
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import Intent, Outcome, Result, Verb
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.journal import Scribe, aims_of, replay
-from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.replanning import Replanning
-from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.store import Change, What
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.journal import Scribe, aims_of, replay
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.replanning import Replanning
+from kubectl_eksdoc.drain.run.seen import Seen
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.flows.run.draining import Draining, Ended
 from kubectl_eksdoc.flows.run.resuming import engine_again
-from tests.core.sim.cluster.planes import Steady, a_budget_doc
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import Delete, Restart
+from kubectl_eksdoc.model.api_objects import at, with_value
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.journal import Intent, Outcome, Result, Verb
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.store import Change, What
 from tests.flows.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
 from tests.flows.singles import a_job, nodes, single
 from tests.flows.stages import NOW, made, web
+from tests.simulator.planes import Steady, a_budget_doc
 
 BLUE = Targeting(nodegroups=("blue",))
 SURGES = DrainPolicy(surge_singles=True)

@@ -10,23 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.rules.api.statuses import Details, Lost, Status
-from kubectl_eksdoc.core.rules.news import Answered, News
-from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.record import Record
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.store import Change, What
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.record import Record
 from kubectl_eksdoc.embedded.faults import registry
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
-from tests.core.sim.cluster.planes import BUDGETS, a_budget_doc, a_node_doc
+from kubectl_eksdoc.kubernetes.api.statuses import Details, Lost, Status
+from kubectl_eksdoc.kubernetes.news import Answered, News
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import Act, Cordon, Evict
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.store import Change, What
 from tests.examples import one_in
 from tests.flows.stages import made, recorded, web
+from tests.simulator.planes import BUDGETS, a_budget_doc, a_node_doc
 
 BLUE = Targeting(nodegroups=("blue",))
 

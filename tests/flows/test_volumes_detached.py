@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.flows.rehearse import rehearse
-from tests.core.sim.cluster.planes import a_node_doc
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc
 from tests.flows.stages import made, web
+from tests.simulator.planes import a_node_doc
 
 BLUE = Targeting(nodegroups=("blue",))
 

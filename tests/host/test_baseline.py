@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.baseline import Baseline
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.plan.drain.comparison.outline import outline
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.drain.comparison.comparing import outline
+from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.host.saved import read_baseline
+from kubectl_eksdoc.model.baseline import Baseline
+from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.render.drain import Look, render
 from tests.render.comparisons import NOW, OPTIONS, a_compared_view
 from tests.render.plans import CLUSTER, PLAN, a_view, an_empty_plan

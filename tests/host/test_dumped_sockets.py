@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.kinds import ReadState
-from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
-from kubectl_eksdoc.core.plan.check.registry import chosen, kinds_of
-from kubectl_eksdoc.core.plan.check.way import Way
-from kubectl_eksdoc.core.rules.upgrades.sockets import flagged_by_dds
+from kubectl_eksdoc.amazon.upgrades.sockets import flagged_by_dds
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.registry import chosen, kinds_of
+from kubectl_eksdoc.check.way import Way
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.kinds import ReadState
+from kubectl_eksdoc.model.versions import Version
 from tests.host.dumps import a_list, a_small_dump, an_object, archive, as_kubectl, lists_of
 
 SOCK = {"name": "sock", "hostPath": {"path": "/var/run/docker.sock"}}

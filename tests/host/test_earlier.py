@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.documents import IMDS_PROBE, UPGRADE_CHECK
-from kubectl_eksdoc.core.model.earlier import Earlier
-from kubectl_eksdoc.core.plan.check.plan import Wish
-from kubectl_eksdoc.core.plan.since.changes import outline_of
+from kubectl_eksdoc.baseline.changes import outline_of
+from kubectl_eksdoc.check.plan import Wish
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.host.saved import is_snapshot, read_earlier
+from kubectl_eksdoc.model.documents import IMDS_PROBE, UPGRADE_CHECK
+from kubectl_eksdoc.model.earlier import Earlier
 from kubectl_eksdoc.render.check import FORMATS
 from kubectl_eksdoc.render.look import Look
 from tests.render.check.checked import SKEW, STUCK, accepted, usual, view

@@ -8,28 +8,28 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.acts import AFTER_WAVE, BEFORE_WAVE
-from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
-from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.journal import Scribe
-from kubectl_eksdoc.core.run.limits import Limits
-from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.replanning import Replanning
-from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
+from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.journal import Scribe
+from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.replanning import Replanning
+from kubectl_eksdoc.drain.run.seen import Seen
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.draining import Draining, Ended
 from kubectl_eksdoc.host.hooks import HookedField
 from kubectl_eksdoc.kube.reader import LiveReader
-from tests.core.sim.cluster.planes import a_node_doc, a_pod_doc
+from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE
+from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.embedded.clients import worlds
 from tests.flows.fields import KeptJournal, OwnLock
 from tests.flows.stages import made, web
 from tests.kube.field.fields import among, connection, field_on
+from tests.simulator.planes import a_node_doc, a_pod_doc
 
 HOOKS = frozenset((BEFORE_WAVE, AFTER_WAVE))
 POLICY = DrainPolicy(max_unavailable=((ALL, Amount(1)),), force=True)

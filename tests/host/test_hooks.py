@@ -10,10 +10,10 @@ from time import monotonic, sleep
 
 import pytest
 
-from kubectl_eksdoc.core.model.acts import AFTER_WAVE, BEFORE_WAVE, Act, Cordon, Hook
-from kubectl_eksdoc.core.rules.api.statuses import Status
-from kubectl_eksdoc.core.rules.news import Answered, HookEnded, News
 from kubectl_eksdoc.host.hooks import LONGEST_SAID, HookedField
+from kubectl_eksdoc.kubernetes.api.statuses import Status
+from kubectl_eksdoc.kubernetes.news import Answered, HookEnded, News
+from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE, Act, Cordon, Hook
 
 HOOK = Hook(BEFORE_WAVE, 3, ("old-0", "old-1"))
 

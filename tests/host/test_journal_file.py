@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.journal import Note, Noted
 from kubectl_eksdoc.errors import JournalError
 from kubectl_eksdoc.host.journals import JournalFile, read_run, runs, runs_folder, to_the_disk
+from kubectl_eksdoc.model.journal import Note, Noted
 from kubectl_eksdoc.objects.journal_lines import line
 from tests.builders import NOW
 

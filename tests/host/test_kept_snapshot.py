@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.cluster import Identity, Source
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.kinds import BUDGETS, LEASES, NODES, PODS, KindRead, ReadState
-from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archives.snapshot import KeptReader, file_in, snapshot_at
 from kubectl_eksdoc.host.archives.snapshot_file import MANIFEST, SnapshotFile
+from kubectl_eksdoc.model.cluster import Identity, Source
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import BUDGETS, LEASES, NODES, PODS, KindRead, ReadState
+from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.objects import journal_lines
 from kubectl_eksdoc.wiring.sources import SourceChoice, open_reader
 

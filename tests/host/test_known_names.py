@@ -10,7 +10,6 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.names import Name
 from kubectl_eksdoc.host.cache import (
     FAILED_S,
     FRESH_S,
@@ -22,6 +21,7 @@ from kubectl_eksdoc.host.cache import (
     content_of,
     known_in,
 )
+from kubectl_eksdoc.model.names import Name
 
 KEY = "ab" * 20
 KNOWN = Known((Name("blue", "8 nodes"), Name("é ü")), asked=1000.5, seen=1000.5)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_usage import Manifest
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.manifest_files import Bounds, read_manifests
+from kubectl_eksdoc.model.api_usage import Manifest
 
 PDB = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n"
 

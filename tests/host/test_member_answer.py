@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.documents import ADDON_DIFF, IMDS_PROBE, UPGRADE_CHECK
-from kubectl_eksdoc.core.model.findings import Severity, Status
-from kubectl_eksdoc.core.model.fleet import Answered, Figure, Outcome, Said, Unanswered
 from kubectl_eksdoc.host.fleet.member import outcome
+from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.documents import ADDON_DIFF, IMDS_PROBE, UPGRADE_CHECK
+from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.model.fleet import Answered, Figure, Outcome, Said, Unanswered
 
 FINDING = {
     "code": "ami-al2",

@@ -8,8 +8,8 @@ import botocore.session
 import pytest
 
 from kubectl_eksdoc.aws.sessions import source_of
-from kubectl_eksdoc.core.model.fleet import Member
 from kubectl_eksdoc.host.fleet.member import CREDENTIALS, environment_of
+from kubectl_eksdoc.model.fleet import Member
 
 OURS = {name: f"ours of {name}" for name in CREDENTIALS}
 OTHERS = {"PATH": "/bin", "AWS_CONFIG_FILE": "/c", "AWS_CA_BUNDLE": "/ca", "AWS_REGION": "us-east-1", "HOME": "/root"}

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.fleet import Answered, Member, Outcome, Unanswered
 from kubectl_eksdoc.host.fleet.member import Asked, MemberProcesses, environment_of, own_program
+from kubectl_eksdoc.model.fleet import Answered, Member, Outcome, Unanswered
 
 LONGEST_S = 30.0
 ANSWER = json.dumps({"apiVersion": "eksdoc.io/v1alpha1", "kind": "UpgradeCheck", "findings": [], "verdict": "fine"})

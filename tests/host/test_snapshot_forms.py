@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.aws.machines import SaidOptions
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, NodeClass, Source
-from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.aws.machines import SaidOptions
+from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass, Source
+from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from tests.host import dumps
 
@@ -298,7 +298,7 @@ def test_several_gzip_members_are_one_text(tmp_path: Path) -> None:
 def test_a_dash_is_standard_input() -> None:
     code = (
         "from kubectl_eksdoc.host.archives.snapshot import SnapshotReader\n"
-        "from kubectl_eksdoc.core.model import kinds\n"
+        "from kubectl_eksdoc.model import kinds\n"
         "print(len(SnapshotReader('-').read(kinds.ALL).pods))"
     )
     data = dumps.gz(dumps.as_kubectl(dumps.a_small_dump()))

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster
 from tests.host import dumps
 
 SMALL = dumps.a_small_dump()

@@ -17,7 +17,7 @@ from tests.host import dumps
 MIB = 1 << 20
 READ = """
 import resource, sys
-from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 cluster = SnapshotReader(sys.argv[1]).read(kinds.ALL)
 try:

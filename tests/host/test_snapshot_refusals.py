@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archives.archive import BOUNDS, Bounds
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.kinds import ReadState
 from tests.host import dumps
 
 SMALL = dumps.as_kubectl(dumps.a_small_dump())

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 import trustme
 
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Patience, Timing
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.target import Surroundings
 from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.model.connection import Connection
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer
 

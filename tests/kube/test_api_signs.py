@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_usage import KindTold, Manifest
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.rules.upgrades.removed_apis import removed_api
-from kubectl_eksdoc.core.rules.upgrades.written_kinds import resource_of
+from kubectl_eksdoc.amazon.upgrades.removed_apis import removed_api
+from kubectl_eksdoc.amazon.upgrades.written_kinds import resource_of
 from kubectl_eksdoc.kube.api_signs import ApiSigns
 from kubectl_eksdoc.kube.exchanges import Patience
 from kubectl_eksdoc.kube.single_objects import ACCEPT
+from kubectl_eksdoc.model.api_usage import KindTold, Manifest
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.connection import Connection
 from tests.fakes.apiserver import ApiServer, Reply, json_reply, recorded, refused
 from tests.objects.test_held_apis import OLD, an_object, applied
 from tests.objects.test_helm_releases import TOKEN, a_secret

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.aws.access import AwsAccess
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube.identity import AwsWanted, aws_access
 from kubectl_eksdoc.kube.target import Surroundings
+from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.model.connection import Connection
 
 SERVER = "https://0123456789ABCDEF0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com"
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/prod"

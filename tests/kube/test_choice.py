@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import kubeconfig
 from kubectl_eksdoc.kube.credentials import from_file
 from kubectl_eksdoc.kube.kubeconfig import choose
 from kubectl_eksdoc.kube.target import Impersonation, Surroundings, utc_now
+from kubectl_eksdoc.model.connection import Connection
 from tests.fakes import kubeconfigs
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.embedded.serving.access import Rule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.flows.dns_measure import Dns
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.wiring.core_dns import open_dns
 from tests.flows.dns_labs import DnsLab, a_dns, until
 from tests.flows.probes import OTHER, connection

@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ClusterError, ConfigError, Unauthorized
 from kubectl_eksdoc.kube import exec_plugin
 from kubectl_eksdoc.kube.answers import Answer
@@ -24,6 +22,8 @@ from kubectl_eksdoc.kube.exchanges import Exchanges, Patience, real_timing
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.target import ExecPlugin, Server, Surroundings
 from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.connection import Connection
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer
 

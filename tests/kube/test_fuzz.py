@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube.config import connect, proxy_for
 from kubectl_eksdoc.kube.exec_plugin import _credential
 from kubectl_eksdoc.kube.target import ExecPlugin, Surroundings
+from kubectl_eksdoc.model.connection import Connection
 from tests.examples import examples
 
 LEAVES = (

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws.live import LiveAws
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.access import AwsAccess
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.rules.api.statuses import Status
 from kubectl_eksdoc.errors import AwsError, ClusterError, ConfigError, EksdocError
 from kubectl_eksdoc.held_secrets import SHORTEST, hold, without_held
 from kubectl_eksdoc.kube.answers import MOST_SAID, Answer, status_of
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.target import Surroundings
 from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.kubernetes.api.statuses import Status
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.model.connection import Connection
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, Reply, Request, refused
 

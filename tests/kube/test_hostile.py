@@ -18,9 +18,6 @@ import kubernetes.client  # noqa: F401 (loading it takes longer than a request m
 import pytest
 
 from kubectl_eksdoc.bounds import HEAD_BYTES, ReadTime
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube.answers import Incomplete, ReadTimeout, Refused
 from kubectl_eksdoc.kube.config import connect
@@ -30,6 +27,9 @@ from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.single_objects import listed
 from kubectl_eksdoc.kube.target import Surroundings
 from kubectl_eksdoc.kube.transport import MOST_EMPTY, Transport
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import ReadState
 from tests.examples import one_in
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, Reply, Request, json_reply, recorded, refused

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.kube.identity import EksIdentity, identify
 from kubectl_eksdoc.kube.target import ExecPlugin, Server, Target, User
+from kubectl_eksdoc.model.cluster import Identity
 
 EKS = "https://0123456789ABCDEF0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com"
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/prod"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.pods import LogOf
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube.exchanges import Patience
 from kubectl_eksdoc.kube.inside_pods import InsidePods
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.pods import LogOf
 from tests.fakes.apiserver import ApiServer, Reply, refused
 
 PODS = "/api/v1/namespaces/default/pods"

@@ -13,8 +13,8 @@ from tests.fakes.apiserver import ApiServer
 
 PROGRAM = """
 import signal, sys
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.kube.reader import LiveReader
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
 try:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.interruption import SpotEvent
+from kubectl_eksdoc.kube.api_signs import KarpenterSigns
 from kubectl_eksdoc.kube.exchanges import Patience
-from kubectl_eksdoc.kube.karpenter_signs import KarpenterSigns
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.objects.karpenter import spot_event
 from tests.fakes.apiserver import ApiServer, Reply, refused
 

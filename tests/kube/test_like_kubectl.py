@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ClusterError, ConfigError
 from kubectl_eksdoc.kube.kubeconfig import choose
 from kubectl_eksdoc.kube.target import Surroundings
 from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.model.connection import Connection
 from tests import needed
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, Request

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.names import Kind, Name
 from kubectl_eksdoc.errors import EksdocError, Forbidden
 from kubectl_eksdoc.kube.kubeconfig_names import clusters, contexts, eks_clusters, regions, users
 from kubectl_eksdoc.kube.names import MOST, asked_of, names_of
 from kubectl_eksdoc.kube.target import Surroundings
 from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.names import Kind, Name
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, json_reply
 

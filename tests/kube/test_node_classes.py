@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.metadata import OnClass
-from kubectl_eksdoc.core.run.metadata import Became, class_patch, of_class
 from kubectl_eksdoc.embedded.serving.access import Rule, restricted
 from kubectl_eksdoc.embedded.serving.handler import ByHand
 from kubectl_eksdoc.errors import Drifted, Forbidden
 from kubectl_eksdoc.flows.metadata_fix.carrying_out import carry_out
+from kubectl_eksdoc.imds_probe.run import Became, class_patch, of_class
 from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.metadata import OnClass
 from kubectl_eksdoc.wiring.metadata import node_classes_of
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.placing import NotPlaced
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.errors import Unauthorized
 from kubectl_eksdoc.kube.placing import Placing
 from kubectl_eksdoc.kube.sent import JSON, Sent
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.model.placing import NotPlaced
 
 JOB = {"kind": "Job", "metadata": {"name": "a", "namespace": "ns"}}
 ROLE = {"kind": "ClusterRole", "metadata": {"name": "a"}}

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ConfigError, Unreachable
 from kubectl_eksdoc.kube.config import proxy_for
 from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.model.connection import Connection
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer
 from tests.fakes.proxy import Proxy

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.errors import Forbidden, Unauthorized
 from kubectl_eksdoc.kube.sent import Sent, awake_and_asleep, real_clock, refused
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
 
 RBAC = 'configmaps is forbidden: User "eve" cannot create resource "configmaps" in API group "" in the namespace "x"'
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Lost, Status
 from kubectl_eksdoc.kube.answers import Answer, status_of
+from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Lost, Status
 
 JSON = {"content-type": "application/json"}
 

@@ -18,9 +18,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ConfigError, Unreachable, Untrusted
 from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.model.connection import Connection
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer
 

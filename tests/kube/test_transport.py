@@ -11,13 +11,13 @@ import pytest
 from urllib3 import exceptions
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.connection import Connection, Waiting
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable
 from kubectl_eksdoc.kube.answers import Incomplete, NotServed, Refused, breakdown
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Patience, Timing
 from kubectl_eksdoc.kube.target import Surroundings
 from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.model.connection import Connection, Waiting
 from tests.fakes import kubeconfigs, recordings
 from tests.fakes.apiserver import DATE, ApiServer, Reply, json_reply, recorded, refused
 

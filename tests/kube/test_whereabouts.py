@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube.target import Surroundings
 from kubectl_eksdoc.kube.whereabouts import contexts, whereabouts
+from kubectl_eksdoc.model.connection import Connection
 from tests.fakes import kubeconfigs
 
 AROUND = Surroundings()

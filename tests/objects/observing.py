@@ -6,8 +6,8 @@ import json
 from datetime import datetime, timezone
 from typing import Any
 
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.collector import Collector
 
 T0 = datetime(2026, 11, 20, 8, 0, 0, tzinfo=timezone.utc)

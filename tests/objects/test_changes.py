@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.changes import EventTold, Revision
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.changes import EventTold, Revision
+from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.objects.changing import event, revision
 from kubectl_eksdoc.objects.held import HeldChanges
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.objects.changing import Changing, Event, What
 from kubectl_eksdoc.objects.collector import BadObject
 

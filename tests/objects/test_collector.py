@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Identity, Source
-from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Identity, Source
+from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.objects.collector import BadObject, Collector, Page, identity_from
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 

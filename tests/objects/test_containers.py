@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.core.model.pods import Container, Runs
-from kubectl_eksdoc.objects.containers import containers_of
-from kubectl_eksdoc.objects.single import NoSuchObject
+from kubectl_eksdoc.model.pods import Container, Runs
+from kubectl_eksdoc.objects.single import NoSuchObject, containers_of
 
 ENDED = {"terminated": {"exitCode": 1}}
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.journal import RunEvent
-from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.replay import of_events
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.replay import of_events
+from kubectl_eksdoc.model.journal import RunEvent
 from kubectl_eksdoc.objects.journal_lines import read_events
 from kubectl_eksdoc.render.run.events import event_line
 from tests.builders import NOW

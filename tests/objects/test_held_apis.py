@@ -8,13 +8,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.api_usage import KindTold, Manifest, Written, WrittenBy, WrittenObject
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.rules.upgrades.removed_apis import removed_api
-from kubectl_eksdoc.core.rules.upgrades.written_kinds import resource_of
+from kubectl_eksdoc.amazon.upgrades.removed_apis import removed_api
+from kubectl_eksdoc.amazon.upgrades.written_kinds import resource_of
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.api_usage import KindTold, Manifest, Written, WrittenBy, WrittenObject
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.held_answers import HeldApis
 from kubectl_eksdoc.objects.manifests import written_object
 from tests.objects.test_helm_releases import HELD, TOKEN, a_secret

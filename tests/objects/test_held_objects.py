@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.objects.held import HeldObjects
 
 WANTED = (Named("apps/v1", "DaemonSet", "kube-system", "aws-node"),)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.pods import Container, LogOf
 from kubectl_eksdoc.errors import SnapshotError
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.pods import Container, LogOf
 from kubectl_eksdoc.objects.held import HeldPods
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.api_usage import Manifest, Release
-from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.model.api_usage import Manifest, Release
+from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.objects.manifests import LARGEST, Kept, kept, latest, release
 
 TOKEN = "AKIAIOSFODNN7EXAMPLE-hunter2"

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.pods import Owner, Volume, VolumeKind
-from kubectl_eksdoc.core.model.workloads import NO_HOST_FILES, CronJob, HostFiles
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.pods import Owner, Volume, VolumeKind
+from kubectl_eksdoc.model.workloads import NO_HOST_FILES, CronJob, HostFiles
 from kubectl_eksdoc.objects.collector import BadObject, Collector
 from tests.objects.observing import T0, observed
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.collector import Collector
 from tests.objects.observing import T0
 

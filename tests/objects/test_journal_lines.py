@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.journal import Entry, Intent, Note, Noted, Verb
-from kubectl_eksdoc.core.run.journal import replay
+from kubectl_eksdoc.drain.run.journal import replay
+from kubectl_eksdoc.model.journal import Entry, Intent, Note, Noted, Verb
 from kubectl_eksdoc.objects.journal_lines import line, lines, read_lines
 from tests.builders import NOW
 from tests.examples import examples

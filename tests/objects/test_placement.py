@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Identity, Source
-from kubectl_eksdoc.core.model.placement import (
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Identity, Source
+from kubectl_eksdoc.model.placement import (
     NOWHERE_SPECIAL,
     HostPort,
     NodeDemand,
@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.model.placement import (
     Requests,
     Spread,
 )
-from kubectl_eksdoc.core.model.selectors import EVERYTHING, NOTHING, Requirement, from_parts
+from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, from_parts
 from kubectl_eksdoc.objects.collector import BadObject, Collector
 from tests import raw_facts
 from tests.objects.observing import T0, observed

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.pods import Owner, Pod, Toleration, Volume, VolumeKind
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.pods import Owner, Pod, Toleration, Volume, VolumeKind
 from tests.objects.observing import T0, T0_TEXT, observed
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster, Lease, Namespace, NodePool, PriorityClass
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.network import (
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster, Lease, Namespace, NodePool, PriorityClass
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.network import (
     Endpoint,
     EndpointSlice,
     Service,
@@ -18,10 +18,10 @@ from kubectl_eksdoc.core.model.network import (
     Webhook,
     WebhookRule,
 )
-from kubectl_eksdoc.core.model.placement import NodeTerm
-from kubectl_eksdoc.core.model.selectors import Requirement, from_parts
-from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
-from kubectl_eksdoc.core.model.workloads import Autoscaler
+from kubectl_eksdoc.model.placement import NodeTerm
+from kubectl_eksdoc.model.selectors import Requirement, from_parts
+from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+from kubectl_eksdoc.model.workloads import Autoscaler
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from tests.objects.observing import T0, T0_TEXT, observed
 

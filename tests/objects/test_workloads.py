@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.pods import Owner, Toleration
-from kubectl_eksdoc.core.model.workloads import Job, RebootLock, Workload
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.pods import Owner, Toleration
+from kubectl_eksdoc.model.workloads import Job, RebootLock, Workload
 from tests.objects.observing import observed
 
 

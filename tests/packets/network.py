@@ -20,9 +20,9 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.metadata import Report, report_in
-from kubectl_eksdoc.core.plan.metadata.probing.pods import SCRIPT
+from kubectl_eksdoc.imds_probe.probing.pods import SCRIPT
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.metadata import Report, report_in
 from tests.packets.stand_in import V4, V6
 
 PREFIX = "eksdoc"

@@ -11,10 +11,10 @@ import time
 
 import pytest
 
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.metadata import Ask, Family, Report
-from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Cause, Diagnosis, diagnosis
-from kubectl_eksdoc.core.rules.metadata_service import Reach, verdict
+from kubectl_eksdoc.amazon.metadata_service import Reach, verdict
+from kubectl_eksdoc.imds_probe.probing.diagnosis import Cause, Diagnosis, diagnosis
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.metadata import Ask, Family, Report
 from tests.packets.conftest import Made
 from tests.packets.network import PREFIX, Network, ip, sweep
 from tests.packets.stand_in import INSTANCE, V4, V6

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, Outline, TargetOutline, TimesOutline
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.earlier import FindingOutline
-from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
-from kubectl_eksdoc.core.plan.drain.comparison.comparing import compare
-from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce
-from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
-from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
-from kubectl_eksdoc.core.sim.course import Span
+from kubectl_eksdoc.drain.comparison.comparing import compare
+from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce
+from kubectl_eksdoc.drain.duration.estimate import Estimate
+from kubectl_eksdoc.drain.outcome import TargetVerdict
+from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, Outline, TargetOutline, TimesOutline
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.earlier import FindingOutline
+from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.render.drain import DrainView
 from tests.builders import ago
 from tests.render.plans import (

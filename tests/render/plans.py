@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
-from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.handoff.handing import hand_offs
-from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, Eviction, Left, PodVerdict, Target, TargetVerdict
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import BudgetStatus, DrainPlan, Headroom
+from kubectl_eksdoc.drain.handoff.handing import hand_offs
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, Eviction, Left, PodVerdict, Target, TargetVerdict
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.result import BudgetStatus, DrainPlan, Headroom
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster, Identity
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL
+from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.render.drain import DrainView
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_workload, ago
 

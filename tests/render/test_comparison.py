@@ -12,10 +12,9 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.baseline import Baseline, Outline
-from kubectl_eksdoc.core.plan.drain.comparison.changes import Change, Figure, Measure
-from kubectl_eksdoc.core.plan.drain.comparison.comparing import compare
-from kubectl_eksdoc.core.plan.drain.comparison.outline import outline
+from kubectl_eksdoc.drain.comparison.changes import Change, Figure, Measure
+from kubectl_eksdoc.drain.comparison.comparing import compare, outline
+from kubectl_eksdoc.model.baseline import Baseline, Outline
 from kubectl_eksdoc.render.drain import FORMATS, Look, render
 from kubectl_eksdoc.render.drain.comparison.words import FIGURES, FINDING, figure_change
 from kubectl_eksdoc.render.drain.result import PlanResult

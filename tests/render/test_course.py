@@ -8,18 +8,17 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.plan.drain.choice.chosen import Tried
-from kubectl_eksdoc.core.plan.drain.choice.search import GIVEN, RESTARTS, SOONEST
-from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
-from kubectl_eksdoc.core.plan.drain.handoff.handing import hand_offs
-from kubectl_eksdoc.core.plan.drain.order.strategies import BY_NAME
-from kubectl_eksdoc.core.plan.drain.outcome import Eviction, TargetVerdict
-from kubectl_eksdoc.core.plan.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.sim.course import Moved, Span
+from kubectl_eksdoc.drain.choice import GIVEN, RESTARTS, SOONEST, Tried
+from kubectl_eksdoc.drain.course import Moved, Span
+from kubectl_eksdoc.drain.duration.estimate import Estimate
+from kubectl_eksdoc.drain.handoff.handing import hand_offs
+from kubectl_eksdoc.drain.order.strategies import BY_NAME
+from kubectl_eksdoc.drain.outcome import Eviction, TargetVerdict
+from kubectl_eksdoc.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
+from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.render.drain import FORMATS, DrainView, Look, render
 from kubectl_eksdoc.render.drain.course import course, new_names
 from kubectl_eksdoc.render.drain.result import PlanResult

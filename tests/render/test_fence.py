@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.plan.drain.outcome import Eviction, TargetVerdict
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.drain.outcome import Eviction, TargetVerdict
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.render.drain import DrainView, Look, render
 from kubectl_eksdoc.render.drain.fence import BALANCERS, fence, not_drained
 from kubectl_eksdoc.render.drain.result import PlanResult

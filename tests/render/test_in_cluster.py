@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.render.roles import Manifests, Step, as_json, as_yaml, logs, taken_away
-from tests.core.plan.in_cluster.errands import an_errand
+from tests.in_cluster.errands import an_errand
 from tests.reading import yaml_documents
 
 DOCS: tuple[dict[str, Any], ...] = ({"kind": "A", "n": 1, "text": "yes"}, {"kind": "B", "list": ["0", "", "a: b"]})

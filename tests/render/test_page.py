@@ -14,9 +14,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
-from kubectl_eksdoc.core.plan.drain.outcome import Eviction, TargetVerdict
-from kubectl_eksdoc.core.sim.course import Span
+from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.duration.estimate import Estimate
+from kubectl_eksdoc.drain.outcome import Eviction, TargetVerdict
 from kubectl_eksdoc.render.drain import DrainView, Look, render
 from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.page.gantt import MOST_BARS, gantt

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.ports import ClusterReader

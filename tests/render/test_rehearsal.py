@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.record import Record, Waiting
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.record import Record, Waiting
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.rehearsal import FORMATS, Look, RecordView, render
 from kubectl_eksdoc.render.rehearsal.table import NOT_SHOWN, NOTHING_DIFFERS, differences, verdict

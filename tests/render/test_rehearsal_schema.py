@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.record import Record
+from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.record import Record
 from kubectl_eksdoc.render.record.view import RecordView
 from kubectl_eksdoc.render.rehearsal import Look, render
 from kubectl_eksdoc.render.rehearsal.result import RehearsalResult

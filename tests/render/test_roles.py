@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.permissions import Permission
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.render.roles import roles
 from tests.reading import yaml_documents
 

@@ -8,8 +8,8 @@ from typing import Any
 import jsonschema
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.journal import DONE, Begun, Cause, Entries, Note, Noted, RunSummary, Timed
-from kubectl_eksdoc.core.run.journal import replay, stops_in
+from kubectl_eksdoc.drain.run.journal import replay, stops_in
+from kubectl_eksdoc.model.journal import DONE, Begun, Cause, Entries, Note, Noted, RunSummary, Timed
 from kubectl_eksdoc.objects.journal_lines import lines, read_lines
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.run.status import FORMATS

@@ -9,7 +9,10 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.journal import (
+from kubectl_eksdoc.drain.run.journal import Journaled, replay
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.others import OthersNode, PodLeft
+from kubectl_eksdoc.model.journal import (
     Aim,
     Begun,
     Cause,
@@ -23,9 +26,6 @@ from kubectl_eksdoc.core.model.journal import (
     Timed,
     Verb,
 )
-from kubectl_eksdoc.core.run.journal import Journaled, replay
-from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.others import OthersNode, PodLeft
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.run.result import event
 from kubectl_eksdoc.render.run.status import FORMATS

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.journal import Cause
-from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.record import Record
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.record import Record
+from kubectl_eksdoc.model.journal import Cause
 from kubectl_eksdoc.render.record.rows import cordoned_only, placed
 from kubectl_eksdoc.render.record.view import RecordView
 from kubectl_eksdoc.render.rehearsal.table import differences

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject, When
-from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict, TargetVerdict
+from kubectl_eksdoc.drain.outcome import Eviction, Left, PodVerdict, TargetVerdict
+from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Remedy, Status, Subject, When
+from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.render.drain import FORMATS, DrainView, Look, render
 from kubectl_eksdoc.render.identity import identity_line
 from kubectl_eksdoc.render.markdown import block, code, escape, table

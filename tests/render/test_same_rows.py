@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
+from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.drain import FORMATS, DrainView, Look, render
 from kubectl_eksdoc.render.drain.verdict import verdict
@@ -105,8 +105,8 @@ def test_a_format_that_is_none_is_refused() -> None:
 def test_long_lists_are_cut_in_the_table_and_whole_in_wide() -> None:
     from dataclasses import replace
 
-    from kubectl_eksdoc.core.model.codes import Code
-    from kubectl_eksdoc.core.model.findings import Status, Subject
+    from kubectl_eksdoc.model.codes import Code
+    from kubectl_eksdoc.model.findings import Status, Subject
     from tests.builders import a_node
 
     targets = tuple(

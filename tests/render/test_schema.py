@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
+from kubectl_eksdoc.drain.outcome import TargetVerdict
+from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.render.drain import Look, render
 from kubectl_eksdoc.render.drain.result import PlanResult
 from kubectl_eksdoc.render.drain.view import DrainView

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli.run.options import guards
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Status, Subject
-from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
-from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.run.limits import Limits
+from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.run.limits import Limits
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Status, Subject
+from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.render.drain import Look, render
 from kubectl_eksdoc.render.drain import confirmation as prompt
 from kubectl_eksdoc.render.drain.by_cause import causes_of

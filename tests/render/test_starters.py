@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.selectors import Requirement, Selector, from_parts
-from kubectl_eksdoc.core.model.workloads import Workload
+from kubectl_eksdoc.model.selectors import Requirement, Selector, from_parts
+from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.render.roles import starter_budgets
 from tests.reading import yaml_documents
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
-from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
-from kubectl_eksdoc.core.plan.drain.outcome import Left, PodVerdict, TargetVerdict
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.drain.duration.estimate import Estimate
+from kubectl_eksdoc.drain.outcome import Left, PodVerdict, TargetVerdict
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.render.drain import DrainView, Look, render
 from kubectl_eksdoc.render.drain.afterwards import briefly
 from kubectl_eksdoc.render.drain.evidence import evidence

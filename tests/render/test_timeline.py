@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
-from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.sim.course import Span
+from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.duration.estimate import Estimate
+from kubectl_eksdoc.drain.outcome import TargetVerdict
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.render.drain import DrainView, Look, render
 from kubectl_eksdoc.render.drain.timeline import MOST_NODES, TITLE, timeline
 from tests.builders import a_node

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.cluster import Identity, Source
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
-from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
-from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict
+from kubectl_eksdoc.drain.duration.estimate import Estimate
+from kubectl_eksdoc.drain.outcome import Eviction, Left, PodVerdict
+from kubectl_eksdoc.model.cluster import NO_TIME, Identity, Source
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.verdict import verdict
 from kubectl_eksdoc.render.identity import identity_line
@@ -94,6 +94,10 @@ def test_identity_calls_the_unknown_unknown() -> None:
 
 def test_identity_in_ascii() -> None:
     assert " | live, read 0s ago" in identity_line(replace(a_cluster(), source=Source.LIVE), NOW, Look(ascii=True))
+
+
+def test_a_dump_without_a_time_has_no_age() -> None:
+    assert identity_line(replace(a_cluster(), observed_at=NO_TIME), NOW).endswith(" · snapshot without a time")
 
 
 def test_identity_of_data_from_the_future_says_so() -> None:

@@ -200,7 +200,11 @@ def _released(top: Path) -> Path:
 
 @pytest.mark.long
 def test_the_same_sources_are_the_same_bytes(release: Path, tmp_path: Path) -> None:
-    again = _released(tmp_path / "another folder")
+    before = os.umask(0o077)
+    try:
+        again = _released(tmp_path / "another folder")
+    finally:
+        os.umask(before)
     names = sorted(path.name for path in release.iterdir())
     assert names == sorted(path.name for path in again.iterdir())
     assert [name for name in names if (release / name).read_bytes() != (again / name).read_bytes()] == []

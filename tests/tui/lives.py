@@ -10,15 +10,15 @@ from datetime import datetime, timedelta
 from queue import Empty, SimpleQueue
 
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.core.model.acts import Errand
-from kubectl_eksdoc.core.model.cluster import Cluster, Source
-from kubectl_eksdoc.core.model.permissions import Permission
-from kubectl_eksdoc.core.model.snapshots import LastView, last_view_of
-from kubectl_eksdoc.core.model.whereabouts import Whereabouts
-from kubectl_eksdoc.core.plan.drain.policy import Targeting
-from kubectl_eksdoc.core.rules.news import News
+from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.ports import Field
+from kubectl_eksdoc.kubernetes.news import News
+from kubectl_eksdoc.model.acts import Errand
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.model.permissions import Permission
+from kubectl_eksdoc.model.snapshots import LastView, last_view_of
+from kubectl_eksdoc.model.whereabouts import Whereabouts
 from kubectl_eksdoc.tui.opening import Live, Opening, Progress
 from tests.tui.pilots import NOW, read_demo
 

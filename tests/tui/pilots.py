@@ -10,10 +10,10 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.plan.drain.policy import Targeting
+from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, DemoReader
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui import framed
 from kubectl_eksdoc.tui.app import EksdocApp
 from kubectl_eksdoc.tui.keymap import Page, Place
@@ -131,7 +131,7 @@ async def as_first(pilot: Pilot[Any], size: tuple[int, int], model: Model) -> No
     while app.screen is not screen:
         app.pop_screen()
     await _tidy(pilot, size)
-    screen._marking, screen._range_from, screen._head = False, None, ""
+    screen._marking, screen._range_from = False, None
     for line in screen.query(AskLine):
         line.display = False
     for table in screen.query(LineTable):

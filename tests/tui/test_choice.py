@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.tui.choice import MOST_STEPS, Ask, Choice
 
 NODES = ("a", "b", "c")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.plan.drain.policy import ALL, ZONE, DrainPolicy
+from kubectl_eksdoc.drain.policy import ALL, ZONE, DrainPolicy
+from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.tui import knobs
 
 

@@ -9,18 +9,20 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.core.model.snapshots import LastView, last_view_of
-from kubectl_eksdoc.core.plan.drain.policy import Targeting
-from kubectl_eksdoc.core.rules.news import AllNodes, Away, Back, NodeIs
+from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.errors import Forbidden, Unreachable
+from kubectl_eksdoc.kubernetes.news import AllNodes, Away, Back, NodeIs
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.model.snapshots import LastView, last_view_of
 from kubectl_eksdoc.tui.app import EksdocApp
 from kubectl_eksdoc.tui.keymap import KEYS, Page
+from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.reader import HaveRead, NotRead, Progressed
-from kubectl_eksdoc.tui.reading import SOONEST_S, WATCHED_S, Watch
+from kubectl_eksdoc.tui.reading import SOONEST_S, UNWATCHED_S, WATCHED_S, Watch
 from kubectl_eksdoc.tui.reasons import why_not
 from kubectl_eksdoc.tui.screen import PlanScreen
-from tests.tui.lives import DEMO, LiveCluster
-from tests.tui.pilots import drive, lines, planned, press
+from tests.tui.lives import DEMO, Clock, LiveCluster
+from tests.tui.pilots import a_demo, drive, lines, planned, press
 
 Drives = Pilot[int]
 
@@ -263,3 +265,28 @@ def test_a_slow_answer_is_waited_for_by_the_clock() -> None:
         cluster.may_answer.set()
 
     drive(look, cluster.opening(), ready=False)
+
+
+@pytest.mark.long
+def test_a_demo_that_became_live_is_read_again_by_itself_and_its_age_is_told() -> None:
+    """From its first run on the demo is a cluster that changes."""
+    clock = Clock()
+    reads = []
+
+    def read(progress: Progress) -> Cluster:
+        reads.append(clock())
+        return replace(DEMO, source=Source.DEMO if len(reads) == 1 else Source.LIVE, observed_at=clock())
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        app: Any = pilot.app
+        assert "demo cluster, fixed at" in head(pilot)
+        app.read()
+        await until(pilot, lambda: "live, read 0s ago" in head(pilot))
+        clock.pass_s(7)
+        await until(pilot, lambda: "live, read 7s ago" in head(pilot))  # no key, no call: the ticker
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: "live, read 0s ago" in head(pilot))  # nothing differs, and yet it was read
+        clock.pass_s(UNWATCHED_S)
+        await until(pilot, lambda: len(reads) == 4)
+
+    drive(look, replace(a_demo(read), now=clock))

@@ -6,9 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity
-from kubectl_eksdoc.core.model.snapshots import last_view_of
-from kubectl_eksdoc.core.model.whereabouts import Whereabouts
 from kubectl_eksdoc.errors import (
     ClusterError,
     ConfigError,
@@ -18,6 +15,9 @@ from kubectl_eksdoc.errors import (
     Unauthorized,
     Untrusted,
 )
+from kubectl_eksdoc.model.cluster import Cluster, Identity
+from kubectl_eksdoc.model.snapshots import last_view_of
+from kubectl_eksdoc.model.whereabouts import Whereabouts
 from kubectl_eksdoc.tui.offline import OfflineScreen
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.screen import PlanScreen

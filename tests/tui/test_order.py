@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.plan.drain.plan import make_plan
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.versions import Version
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.tui.sheets.nodes import COLUMNS, Order, facts_of, in_order, marked
 from tests.builders import a_node

@@ -62,7 +62,7 @@ def seen_as(colour: str, blindness: str) -> Triple:
 def test_text_can_be_read_on_the_ground_and_on_the_row_of_the_cursor(theme: Theme) -> None:
     ground, cursor, text = theme.background, theme.variables["st-cursor"], theme.foreground
     assert ground is not None and text is not None
-    for colour in (text, *(theme.variables[f"st-{name}"] for name in (*STATUS, "faint"))):
+    for colour in (text, *(theme.variables[f"st-{name}"] for name in (*STATUS, "faint", "key"))):
         assert contrast(colour, ground) >= READABLE, colour
     assert contrast(text, cursor) >= READABLE
 

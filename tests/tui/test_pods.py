@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.kinds import ReadState
-from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
-from kubectl_eksdoc.core.plan.drain.plan import make_plan
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.drain.outcome import PodVerdict
+from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.tui.keymap import Page
 from kubectl_eksdoc.tui.screen import PlanScreen

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.cli import rights as of_commands
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
-from kubectl_eksdoc.core.model.permissions import Permission
-from kubectl_eksdoc.core.plan.drain.policy import Targeting
+from kubectl_eksdoc.drain.policy import Targeting
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
+from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.tui.rights import RightsScreen
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import budgets

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.plan.drain.plan import make_plan
-from kubectl_eksdoc.core.plan.drain.policy import Targeting
+from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.errors import Unreachable
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui import edits
 from kubectl_eksdoc.tui.keymap import KEYS, Page
 from kubectl_eksdoc.tui.opening import Progress
@@ -193,7 +193,7 @@ def test_a_key_that_does_nothing_says_why() -> None:
     async def ask(pilot: Demo, screen: PlanScreen) -> None:
         keys = {key.id: key for key in KEYS}
         assert why_not(keys["undo"], screen.model, Page.PLAN) == "there is nothing to undo"
-        assert why_not(keys["copy"], screen.model, Page.PLAN) == "copy the remedy's command is a key of [2] and [4]"
+        assert why_not(keys["copy"], screen.model, Page.PLAN) == "copy the fix is a key of [2] and [4]"
         await press(pilot, "m", "n")
         assert why_not(keys["pin"], screen.model, Page.PLAN) == "there is no plan yet: mark nodes first"
         await press(pilot, "ctrl+k")

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.budgets import BudgetStatus
-from kubectl_eksdoc.core.plan.drain.plan import make_plan
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.targets import natural
-from kubectl_eksdoc.core.sim.course import Span
+from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.model.budgets import BudgetStatus
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell
@@ -100,7 +100,8 @@ def test_worse_is_marked_by_a_sign_and_not_by_colour_alone() -> None:
 
 
 def test_blockers_come_first_and_all_of_them() -> None:
-    groups = budgets.groups_of(VIEW)
-    assert sum(len(group.findings) for group in groups) == len(VIEW.findings)
-    signs = [text_of(budgets.blockers_sheet(groups).cells(str(at))[0])[0] for at in range(len(groups))]
+    rows = budgets.to_do(VIEW)
+    assert sum(len(group.findings) for row in rows for group in row.groups) == len(VIEW.findings)
+    sheet = budgets.blockers_sheet(rows, CLUSTER.observed_at)
+    signs = [text_of(sheet.cells(key)[0])[0] for key in sheet.keys]
     assert signs == sorted(signs, key="✗?!".index)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.core.plan.drain.policy import Targeting
+from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.errors import Unreachable
 from kubectl_eksdoc.tui.offline import OfflineScreen
 from kubectl_eksdoc.tui.screen import PlanScreen

@@ -175,7 +175,7 @@ def test_the_first_paint_needs_neither_a_cluster_nor_a_plan() -> None:
         check=True,
         timeout=LONGEST_S,
     ).stdout.split()
-    unwanted = ("kubernetes", "boto3", "yaml", "msgspec", "kubectl_eksdoc.core.plan", "kubectl_eksdoc.embedded")
+    unwanted = ("kubernetes", "boto3", "yaml", "msgspec", "kubectl_eksdoc.drain", "kubectl_eksdoc.embedded")
     assert not [name for name in loaded if name.startswith(unwanted)]
 
 

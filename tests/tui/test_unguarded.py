@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.selectors import NOTHING
-from kubectl_eksdoc.core.plan.drain.plan import make_plan
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.selectors import NOTHING
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.tui.keymap import Page
 from kubectl_eksdoc.tui.screen import PlanScreen

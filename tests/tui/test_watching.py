@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.rules.news import (
+from kubectl_eksdoc.embedded.serving.handler import ByHand
+from kubectl_eksdoc.errors import Forbidden, Unreachable
+from kubectl_eksdoc.flows.ports import Field
+from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.kubernetes.news import (
     AllBudgets,
     AllNodes,
     AllPods,
@@ -26,10 +28,8 @@ from kubectl_eksdoc.core.rules.news import (
     PodGone,
     PodIs,
 )
-from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.errors import Forbidden, Unreachable
-from kubectl_eksdoc.flows.ports import Field
-from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.tui.reader import Changed, Known, Lost, Notice, Over, Watched, Watcher
 from kubectl_eksdoc.wiring.runs import open_watch
 from tests.builders import a_budget, a_cluster, a_node, a_pod

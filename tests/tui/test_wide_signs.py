@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets.nodes import facts_of

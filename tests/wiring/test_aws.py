@@ -13,13 +13,13 @@ import pytest
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.believing import Believed, believed, cluster_named
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Addon, Update
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import AwsMissing, AwsOtherCluster, SnapshotError
 from kubectl_eksdoc.host.archives.snapshot import STEM, SnapshotReader
 from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, Update
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.wiring.aws import DemoAnswers, open_aws
 from kubectl_eksdoc.wiring.sources import SourceChoice
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.insights import InsightRefresh
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.check_needs import Need, Wanted
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.check_needs import Need, Wanted
 from kubectl_eksdoc.wiring.checks import CheckWorld
 from tests.aws.upgrade_account import account, sees
 from tests.builders import a_cluster

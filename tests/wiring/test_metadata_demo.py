@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.amazon.metadata_service import POD, Reach
 from kubectl_eksdoc.aws.believing import believed
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.metadata.affected import Effect
-from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
-from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
-from kubectl_eksdoc.core.rules.metadata_service import POD, Reach
 from kubectl_eksdoc.flows.metadata import KINDS, plan_imds
+from kubectl_eksdoc.imds_probe.affected import Effect
+from kubectl_eksdoc.imds_probe.plan import MetadataPlan
+from kubectl_eksdoc.imds_probe.sources import NodesAlike
 from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.wiring.aws import DemoAnswers
 from kubectl_eksdoc.wiring.metadata import open_metadata
 from kubectl_eksdoc.wiring.sources import SourceChoice
@@ -122,5 +122,6 @@ def test_a_default_of_the_account_comes_before_the_ami() -> None:
     plan = plan_imds(opened.cluster, replace(opened, aws=believed(aws, aws.access)).machines, POD)
     search = group(plan, NodeOwner.MANAGED, "search")
     assert (search.now.options, search.next.options) == (TWO, ONE) and search.changes
-    assert search.next.by == "hop limit by the account's default, tokens by the AMI (ImdsSupport v2.0)"
+    assert search.next.by.startswith("hop limit by the account's default, tokens by the AMI (ImdsSupport v2.0)")
+    assert "confidence: low" in search.next.by
     assert group(plan, NodeOwner.EKSCTL, "tools").next.options == TWO, "its template says all of it"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.names import Kind, Name
 from kubectl_eksdoc.host.cache import KnownNames, content_of, known_in
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.names import Kind, Name
 from kubectl_eksdoc.wiring.names import (
     OFFLINE,
     Asked,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 
-from kubectl_eksdoc.core.model.coredns import NAME, is_coredns
-from kubectl_eksdoc.core.model.pods import LogOf
+from kubectl_eksdoc.model.coredns import NAME, is_coredns
+from kubectl_eksdoc.model.pods import LogOf
 from tools.demo.incidents import COREFILE
 from tools.demo.meta import Json
 

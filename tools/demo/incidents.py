@@ -93,7 +93,11 @@ def _roles() -> Iterator[Json]:
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
             "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": _K}],
         }
-        yield an_object(_RBAC, "ClusterRoleBinding", name, age=_INSTALLED, labels=labels, **bound)
+        notes = {"rbac.authorization.kubernetes.io/autoupdate": "true"} if labels is dns else {}
+        bound_labels = {**labels, **own}
+        yield an_object(
+            _RBAC, "ClusterRoleBinding", name, age=_INSTALLED, labels=bound_labels, annotations=notes, **bound
+        )
 
 
 _RBAC = "rbac.authorization.k8s.io/v1"

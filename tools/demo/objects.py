@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.kinds import Resource
 from tools.demo import cluster, network, nodes, storage, workloads, world
 from tools.demo.meta import Json
 from tools.demo.owners import with_owners

@@ -17,7 +17,7 @@ from kubectl_eksdoc.errors import AwsDenied, AwsMissing, Forbidden, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.core.model.aws.addons import AddonPast
+    from kubectl_eksdoc.model.aws.addons import AddonPast
     from kubectl_eksdoc.wiring.addons import AddonWorld
 
 NAME = "addon-diff --after"
@@ -30,6 +30,7 @@ _OF_THE_NEXT = (
     "tf_plan",
     "apply",
     "since",
+    "strict",
 )
 """Flags by their names in the arguments that say what is yet to come."""
 
@@ -91,8 +92,8 @@ def look_back(request: AfterRequest, around: Surroundings) -> Answer:
         EksdocError: the cluster or AWS is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.addon_diff.rendering import every_object
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.plan.addon.rendering import every_object
     from kubectl_eksdoc.flows.addon import KINDS
     from kubectl_eksdoc.flows.addon_after import HISTORIES, look_back_on
     from kubectl_eksdoc.render.addon.after import FORMATS, AfterView

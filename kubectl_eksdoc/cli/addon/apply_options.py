@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:  # help must not pay for codes
-    from kubectl_eksdoc.core.model.codes import Code
+    from kubectl_eksdoc.model.codes import Code
 
 WATCH_FOR_S = 1800.0
 
@@ -63,7 +63,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.core.model.codes import Code
+    from kubectl_eksdoc.model.codes import Code
 
     return Code.of_area("addon")
 
@@ -98,8 +98,8 @@ def apply_from(args: argparse.Namespace) -> Apply | None:
         raise UsageError("--apply is of one add-on, and --all names every one", "Name the add-on.")
     if args.tf_plan is not None:
         raise UsageError("--tf-plan only looks: Terraform applies what a plan asks for", "Leave one of them away.")
-    if args.each_step or args.since_when:
-        flag = "--each-step" if args.each_step else "--since-when"
+    looks = {"--each-step": args.each_step, "--since-when": args.since_when, "--strict": args.strict}
+    for flag in (each for each in looks if looks[each]):
         raise UsageError(f"{flag} only looks, and --apply carries out", "Look first, and then apply one step.")
     if args.as_asked and args.configuration_values is not None:
         raise UsageError("--as-asked sends no values, and --configuration-values gives some", "Give one of them.")

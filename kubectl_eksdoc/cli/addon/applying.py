@@ -78,7 +78,7 @@ def _check_source(request: Request, apply: Apply) -> None:
 
 
 def _opened(asking: _Asking) -> AddonWorld:
-    from kubectl_eksdoc.core.plan.addon.rendering import every_object
+    from kubectl_eksdoc.addon_diff.rendering import every_object
     from kubectl_eksdoc.flows.addon import KINDS
     from kubectl_eksdoc.wiring.addons import Reading
 
@@ -88,7 +88,7 @@ def _opened(asking: _Asking) -> AddonWorld:
 
 
 def _applied(asking: _Asking, world: AddonWorld) -> Answer:
-    from kubectl_eksdoc.core.run.addon.guards import acknowledgement, is_nothing, to_acknowledge
+    from kubectl_eksdoc.addon_diff.run.guards import acknowledgement, is_nothing, to_acknowledge
     from kubectl_eksdoc.wiring.addon_updates import journal_of
 
     around, apply = asking.around, asking.apply
@@ -115,8 +115,8 @@ def _applied(asking: _Asking, world: AddonWorld) -> Answer:
 
 
 def _prepared(asking: _Asking, world: AddonWorld) -> Prepared:
-    from kubectl_eksdoc.core.plan.addon.facts import Asked
-    from kubectl_eksdoc.core.plan.addon.modes import Mode
+    from kubectl_eksdoc.addon_diff.facts import Asked
+    from kubectl_eksdoc.addon_diff.modes import Mode
     from kubectl_eksdoc.flows.addon_sending import prepared
 
     request = asking.request
@@ -137,8 +137,8 @@ def _check_same(shown: Prepared, now: Prepared) -> None:
 def _view(
     asking: _Asking, world: AddonWorld, ready: Prepared, journal: UpdateJournalFile | None, keeping: Keeping
 ) -> UpdateView:
-    from kubectl_eksdoc.core.plan.addon.judging import calls
-    from kubectl_eksdoc.core.run.addon.guards import changing, to_acknowledge
+    from kubectl_eksdoc.addon_diff.judging import calls
+    from kubectl_eksdoc.addon_diff.run.guards import changing, to_acknowledge
     from kubectl_eksdoc.render.addon_update import Sent, UpdateView
     from kubectl_eksdoc.render.addon_update.commands import way_back_text
 

@@ -17,7 +17,7 @@ from kubectl_eksdoc.cli.fleet import Passed, over_fleet
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.documents import ADDON_DIFF
+from kubectl_eksdoc.model.documents import ADDON_DIFF
 
 _ABOUT = """\
 Say what the update of an EKS add-on will really change: each field of its live objects that somebody has set, what
@@ -78,6 +78,23 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="a file with the values that the call gives, JSON or YAML (default: today's are kept)",
     )
     group.add_argument("--all", action="switch", default=False, help="every add-on that EKS manages in this cluster")
+    _add_looks(group)
+    group.add_argument(
+        "--tf-plan",
+        metavar="FILE",
+        default=None,
+        help="judge the add-on changes of a Terraform plan instead: what terraform show -json prints ('-': standard "
+        "input); ADDON: only that one",
+    )
+    options.add_since_to(parser)
+    after.add_to(parser)
+    apply_options.add_to(parser)
+    fleet_options.add_to(parser)
+    parser.set_defaults(leaf=parser, command=run)
+
+
+def _add_looks(group: argparse._ArgumentGroup) -> None:
+    """What is told besides, and how strictly."""
     group.add_argument(
         "--each-step",
         action="switch",
@@ -93,17 +110,12 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "to AWS)",
     )
     group.add_argument(
-        "--tf-plan",
-        metavar="FILE",
-        default=None,
-        help="judge the add-on changes of a Terraform plan instead: what terraform show -json prints ('-': standard "
-        "input); ADDON: only that one",
+        "--strict",
+        action="switch",
+        default=False,
+        help="exit code 5, too, where what happens to a field at risk is not certain: its confidence in the mode is "
+        "medium or low (SURE)",
     )
-    options.add_since_to(parser)
-    after.add_to(parser)
-    apply_options.add_to(parser)
-    fleet_options.add_to(parser)
-    parser.set_defaults(leaf=parser, command=run)
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from kubectl_eksdoc.cli.confirming import Ask, Counted, Expecting, as_expected, explained, typed_back
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.findings import Finding
+    from kubectl_eksdoc.model.findings import Finding
 
 ASKS_EKS_NOTHING = (
     "a dry run asks EKS nothing: whether it takes the values, and which fields it finds in conflict, is foretold only"
@@ -60,6 +60,6 @@ def confirm(
 
 def still(weighty: Sequence[Finding], accepted: Sequence[str]) -> list[Finding]:
     """Those that are not accepted beforehand: only what is unknown can be."""
-    from kubectl_eksdoc.core.model.findings import Status
+    from kubectl_eksdoc.model.findings import Status
 
     return [each for each in weighty if each.status is not Status.UNKNOWN or each.code.name not in accepted]

@@ -18,14 +18,14 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Drifted, LocalJournalError
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.core.model.api_objects import Doc
-    from kubectl_eksdoc.core.model.aws.addons import UpdateCall
-    from kubectl_eksdoc.core.run.addon.ended import Ended
-    from kubectl_eksdoc.core.run.addon.expectations import Expected
-    from kubectl_eksdoc.core.run.addon.targets import Health
+    from kubectl_eksdoc.addon_diff.run.ended import Ended
+    from kubectl_eksdoc.addon_diff.run.expectations import Expected
+    from kubectl_eksdoc.addon_diff.run.targets import Health
     from kubectl_eksdoc.flows.addon_sending import Prepared
     from kubectl_eksdoc.flows.addon_update import Following, World
     from kubectl_eksdoc.host.journals import UpdateJournalFile
+    from kubectl_eksdoc.model.api_objects import Doc
+    from kubectl_eksdoc.model.aws.addons import UpdateCall
     from kubectl_eksdoc.render.addon_update import UpdateView, WayBackText
     from kubectl_eksdoc.wiring.addons import AddonWorld
     from kubectl_eksdoc.wiring.runs import Keeping
@@ -69,9 +69,9 @@ def carry(
         JournalError: it cannot be written down; nothing was sent.
         AwsError: EKS does not take it.
     """
-    from kubectl_eksdoc.core.model.asked import Unknown
-    from kubectl_eksdoc.core.run.addon.expectations import expected_of
+    from kubectl_eksdoc.addon_diff.run.expectations import expected_of
     from kubectl_eksdoc.flows.addon_update import carry_out
+    from kubectl_eksdoc.model.asked import Unknown
     from kubectl_eksdoc.render.addon.commands import as_json
 
     keeping, journal = written
@@ -88,7 +88,7 @@ def carry(
 
 
 def _call(ready: Prepared, keeping: Keeping) -> UpdateCall:
-    from kubectl_eksdoc.core.model.aws.addons import UpdateCall
+    from kubectl_eksdoc.model.aws.addons import UpdateCall
     from kubectl_eksdoc.render.addon.commands import as_json
 
     facts, asked = ready.plan.facts, ready.sending.asked
@@ -101,7 +101,7 @@ def _begun(
 ) -> Doc:
     """The first line of the journal: what somebody else needs who looks at it later. Values as they are stand in the
     file of the way back alone."""
-    from kubectl_eksdoc.core.rules.keeping import printed
+    from kubectl_eksdoc.kubernetes.keeping import printed
     from kubectl_eksdoc.render.addon.commands import as_json
     from kubectl_eksdoc.render.text import rfc3339
 
@@ -149,7 +149,7 @@ def _followed(
     around: Surroundings,
 ) -> Iterator[tuple[Following, World]]:
     """What is followed, and by which edges, while the process takes Ctrl-C as a word to stop following."""
-    from kubectl_eksdoc.core.run.addon.targets import affected
+    from kubectl_eksdoc.addon_diff.run.targets import affected
     from kubectl_eksdoc.flows.addon_update import Following, World
     from kubectl_eksdoc.wiring.addon_updates import PodsNow, eks_of, group_of
 
@@ -205,8 +205,8 @@ def look_again(
 
 
 def _read(keeping: Keeping, request: Request, world: AddonWorld) -> tuple[Doc, str, Expected, dict[str, Health]]:
-    from kubectl_eksdoc.core.run.addon import targets
-    from kubectl_eksdoc.core.run.addon.expectations import from_doc
+    from kubectl_eksdoc.addon_diff.run import targets
+    from kubectl_eksdoc.addon_diff.run.expectations import from_doc
     from kubectl_eksdoc.host.journals import read_update
     from kubectl_eksdoc.wiring.addon_updates import folder_of
 
@@ -226,8 +226,8 @@ def _read(keeping: Keeping, request: Request, world: AddonWorld) -> tuple[Doc, s
 
 def _found_again(run: str, begun: Doc, request: Request, world: AddonWorld) -> str:
     """By EKS's list: the process ended, or the network did, before the answer was written down."""
-    from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
-    from kubectl_eksdoc.core.run.addon.lost_answer import asked_for
+    from kubectl_eksdoc.addon_diff.run.lost_answer import asked_for
+    from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
 
     history, call = world.updates(request.addon), begun.get("call", {})
     listed = history.updates if isinstance(history, UpdateHistory) else ()

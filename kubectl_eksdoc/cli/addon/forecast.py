@@ -14,14 +14,15 @@ from kubectl_eksdoc.cli.addon import reading
 from kubectl_eksdoc.cli.addon.request import Request
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.core.model.aws.addons import AddonSide
-    from kubectl_eksdoc.core.model.earlier import Earlier
-    from kubectl_eksdoc.core.plan.addon.facts import Asked
-    from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
-    from kubectl_eksdoc.core.plan.addon.since import Since
+    from kubectl_eksdoc.addon_diff.facts import Asked
+    from kubectl_eksdoc.addon_diff.plan import AddonPlan
+    from kubectl_eksdoc.addon_diff.since import Since
+    from kubectl_eksdoc.model.aws.addons import AddonSide
+    from kubectl_eksdoc.model.earlier import Earlier
     from kubectl_eksdoc.wiring.addons import AddonWorld
 
 
@@ -41,8 +42,8 @@ def forecast(request: Request, around: Surroundings) -> Answer:
         EksdocError: a file, the cluster or AWS is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.addon_diff.against import against
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.plan.addon.against import against
     from kubectl_eksdoc.render.addon import FORMATS, AddonView
 
     options = request.options
@@ -62,7 +63,8 @@ def forecast(request: Request, around: Surroundings) -> Answer:
     beside = against(before, world.cluster, plans, request.given, whole) if before is not None else None
     view = AddonView(plans, world.cluster, request.given, world.recognised, steps=steps, since=since, beside=beside)
     look = looks.decide(options, around.stdout, around.environ)
-    return Answer(FORMATS.render(view, options.output, look), code(plans, found.left_out))
+    left_out = found.left_out or (request.strict and is_unsure(plans, around))
+    return Answer(FORMATS.render(view, options.output, look), code(plans, left_out))
 
 
 def answered(request: Request, asked: Asked, around: Surroundings, note: Callable[[str], object]) -> Answered:
@@ -71,7 +73,7 @@ def answered(request: Request, asked: Asked, around: Surroundings, note: Callabl
     Raises:
         EksdocError: the cluster or AWS is at fault; the error says which.
     """
-    from kubectl_eksdoc.core.plan.addon.rendering import every_object
+    from kubectl_eksdoc.addon_diff.rendering import every_object
     from kubectl_eksdoc.flows.addon import KINDS, plan_addon
     from kubectl_eksdoc.wiring.addons import Reading
 
@@ -88,9 +90,9 @@ def _earlier(request: Request, asked: Asked, around: Surroundings) -> Earlier | 
     Raises:
         BaselineError: it is neither.
     """
-    from kubectl_eksdoc.core.model.documents import ADDON_DIFF
-    from kubectl_eksdoc.core.plan.addon.against import as_earlier
-    from kubectl_eksdoc.core.plan.since.side import Of
+    from kubectl_eksdoc.addon_diff.against import as_earlier
+    from kubectl_eksdoc.baseline.side import Of
+    from kubectl_eksdoc.model.documents import ADDON_DIFF
 
     def made(source: SourceChoice) -> Earlier:
         # Which add-ons it leaves out is told by the comparison: nobody looked at them then.
@@ -122,8 +124,8 @@ def _since(world: AddonWorld, plans: Sequence[AddonPlan], sides: Sequence[AddonS
 
 
 def _asked(request: Request, around: Surroundings) -> Asked:
-    from kubectl_eksdoc.core.plan.addon.facts import Asked
-    from kubectl_eksdoc.core.plan.addon.modes import Mode
+    from kubectl_eksdoc.addon_diff.facts import Asked
+    from kubectl_eksdoc.addon_diff.modes import Mode
 
     if request.values is None:
         return Asked(Mode(request.mode))
@@ -134,3 +136,11 @@ def code(plans: Sequence[AddonPlan], left_out: bool = False) -> int:
     """An add-on that was left out is not known."""
     found = opening.code(each for plan in plans for each in plan.findings)
     return exits.UNKNOWN if left_out and found == exits.CLEAN else found
+
+
+def is_unsure(plans: Sequence[AddonPlan], around: Surroundings) -> bool:
+    """For --strict: what becomes of a field at risk is not certain, which is said."""
+    unsure = [change for plan in plans for change in plan.unsure]
+    if unsure:
+        around.note(f"note: --strict: what becomes of {counted(len(unsure), 'field')} is not certain (SURE)")
+    return bool(unsure)

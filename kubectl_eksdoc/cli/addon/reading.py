@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.core.model.aws.addons import AddonSide
+    from kubectl_eksdoc.model.aws.addons import AddonSide
     from kubectl_eksdoc.wiring.addons import AddonWorld, Reading
 
 NAME = "addon-diff"

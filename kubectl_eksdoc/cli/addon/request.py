@@ -39,6 +39,7 @@ class Request:
     each_step: bool = False
     since_when: bool = False
     earlier: str = ""
+    strict: bool = False
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
@@ -59,6 +60,7 @@ class Request:
             args.each_step,
             args.since_when,
             since_from(args),
+            args.strict,
         )
 
     @property
@@ -66,4 +68,5 @@ class Request:
         """By the names of the flags."""
         said = {"addon": self.addon, "all": not self.addon, "to": self.to, "configuration-values": self.values or ""}
         said |= {"each-step": self.each_step, "since-when": self.since_when, "since": self.earlier}
+        said["strict"] = self.strict
         return {name: value for name, value in said.items() if value} | {"resolve-conflicts": self.mode}

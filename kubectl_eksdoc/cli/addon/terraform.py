@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.cli import opening, rights
+from kubectl_eksdoc.cli import exits, opening, rights
 from kubectl_eksdoc.cli.addon import reading
+from kubectl_eksdoc.cli.addon.forecast import is_unsure
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, refused_beside, since_from
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
@@ -32,6 +33,7 @@ class TerraformRequest:
     source: SourceChoice
     addon: str
     path: str
+    strict: bool
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> TerraformRequest:
@@ -53,13 +55,15 @@ class TerraformRequest:
         refused_beside("--tf-plan", since_from(args))
         if args.tf_plan == "-" == source.snapshot:
             raise UsageError("--snapshot and --tf-plan both read standard input", "Give one of them as a file.")
-        return TerraformRequest(GlobalOptions.from_args(args), source, words[0] if words else "", args.tf_plan)
+        addon = words[0] if words else ""
+        return TerraformRequest(GlobalOptions.from_args(args), source, addon, args.tf_plan, args.strict)
 
     @property
     def given(self) -> dict[str, object]:
         """By the names of the flags."""
         given: dict[str, object] = {"tf-plan": self.path}
-        return given | ({"addon": self.addon} if self.addon else {})
+        said = {"addon": self.addon, "strict": self.strict}
+        return given | {name: value for name, value in said.items() if value}
 
 
 def judge_plan(request: TerraformRequest, around: Surroundings) -> Answer:
@@ -68,8 +72,8 @@ def judge_plan(request: TerraformRequest, around: Surroundings) -> Answer:
         EksdocError: the plan, the cluster or AWS is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.addon_diff.rendering import every_object
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.plan.addon.rendering import every_object
     from kubectl_eksdoc.flows.addon import KINDS
     from kubectl_eksdoc.flows.addon_terraform import judge_terraform
     from kubectl_eksdoc.render.addon.terraform import FORMATS, TerraformView
@@ -86,4 +90,6 @@ def judge_plan(request: TerraformRequest, around: Surroundings) -> Answer:
     opening.told(world, options, around)
     view = TerraformView(judgement, world.eks.name, world.cluster, request.given, world.recognised)
     look = looks.decide(options, around.stdout, around.environ)
-    return Answer(FORMATS.render(view, options.output, look), opening.code(judgement.every))
+    unsure = request.strict and is_unsure([each.plan for each in judgement.changes if each.plan], around)
+    code = opening.code(judgement.every)
+    return Answer(FORMATS.render(view, options.output, look), exits.UNKNOWN if unsure and code == exits.CLEAN else code)

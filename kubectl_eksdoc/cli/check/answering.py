@@ -12,14 +12,14 @@ from kubectl_eksdoc.cli.check import reading, since_values
 from kubectl_eksdoc.cli.check.request import STDIN, Request
 from kubectl_eksdoc.cli.dns.request import measured_on
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for plans
-    from kubectl_eksdoc.core.model.earlier import Earlier
-    from kubectl_eksdoc.core.plan.check.checking import Check
-    from kubectl_eksdoc.core.plan.check.plan import CheckPlan, Wish
+    from kubectl_eksdoc.check.checking import Check
+    from kubectl_eksdoc.check.plan import CheckPlan, Wish
+    from kubectl_eksdoc.model.earlier import Earlier
     from kubectl_eksdoc.wiring.checks import CheckWorld
 
 
@@ -74,9 +74,9 @@ def earlier(question: Question, around: Surroundings) -> Earlier | None:
     Raises:
         BaselineError: it is neither.
     """
-    from kubectl_eksdoc.core.model.documents import UPGRADE_CHECK
-    from kubectl_eksdoc.core.plan.check.against import as_earlier
-    from kubectl_eksdoc.core.plan.since.side import Of
+    from kubectl_eksdoc.baseline.side import Of
+    from kubectl_eksdoc.check.against import as_earlier
+    from kubectl_eksdoc.model.documents import UPGRADE_CHECK
 
     request = question.request
 
@@ -100,8 +100,8 @@ def _refresh(world: CheckWorld, around: Surroundings) -> None:
     Raises:
         AwsError: it may not be asked for.
     """
-    from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.flows.check.refreshing import refreshed
+    from kubectl_eksdoc.model.asked import Unknown
 
     of = world.refreshes
     if isinstance(of, Unknown):

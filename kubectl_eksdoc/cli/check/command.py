@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, opening, rights, values
+from kubectl_eksdoc.cli import exits, opening, values
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.check import inside, reading, since_values
@@ -15,14 +15,14 @@ from kubectl_eksdoc.cli.fleet import Passed, over_fleet
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.model import permissions
 
 if TYPE_CHECKING:  # help must not pay for plans
-    from kubectl_eksdoc.core.model.codes import Code
-    from kubectl_eksdoc.core.model.findings import Suppression
-    from kubectl_eksdoc.core.plan.check.checking import Check
-    from kubectl_eksdoc.core.plan.check.plan import Wish
+    from kubectl_eksdoc.check.checking import Check
+    from kubectl_eksdoc.check.plan import Wish
+    from kubectl_eksdoc.model.codes import Code
+    from kubectl_eksdoc.model.findings import Suppression
 
 NAME = reading.NAME
 
@@ -45,6 +45,7 @@ Examples:
   %(prog)s --fleet 'prod-*' --target 1.34
   helm template ./chart | %(prog)s --only api-in-manifest -f - -f deploy/
   %(prog)s -f deploy/ --from 1.33 --target 1.34
+  %(prog)s --tables
   %(prog)s --demo --target 1.34
   %(prog)s --in-cluster --schedule "0 6 * * mon-fri" --role-arn arn:aws:iam::111122223333:role/eksdoc
 """
@@ -57,7 +58,7 @@ Global flags: kubectl eksdoc options
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.core.plan.check.registry import CODES
+    from kubectl_eksdoc.check.registry import CODES
 
     return CODES
 
@@ -142,8 +143,21 @@ def _add_judged(parser: Parser) -> None:
         default=False,
         help="leave AWS out: it is not asked, and what only it knows is out of scope and not unknown",
     )
+    _add_tables(group)
     _add_what_does_not_count(group)
     shared_options.add_without(group, *permissions.SKIPPABLE)
+
+
+def _add_tables(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--tables",
+        nargs="?",
+        const="",
+        default=None,
+        metavar="FILE",
+        help="rows of tables that come before the tool's own, in YAML or JSON; without FILE: show those, with their "
+        "sources and their age, and judge nothing",
+    )
 
 
 def _add_what_does_not_count(group: argparse._ArgumentGroup) -> None:
@@ -179,6 +193,10 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
+    if args.tables == "":
+        from kubectl_eksdoc.cli.check.tables import shown_tables
+
+        return shown_tables(GlobalOptions.from_args(args), words, around)
     if args.from_version is None:
         return _of_clusters(args, words, around)
     from kubectl_eksdoc.cli.check.files import judged_files
@@ -190,14 +208,14 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
 def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
     """Of one, of a fleet, or by a CronJob in it."""
     # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.check.against import against
+    from kubectl_eksdoc.check.registry import known_codes
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.cli.check.answering import Question, answered, earlier
     from kubectl_eksdoc.cli.check.choosing import chosen_from
-    from kubectl_eksdoc.core.model import documents
-    from kubectl_eksdoc.core.model.findings import Severity
-    from kubectl_eksdoc.core.plan.check.against import against
-    from kubectl_eksdoc.core.plan.check.registry import known_codes
     from kubectl_eksdoc.host.suppressions import read_suppressions
+    from kubectl_eksdoc.model import documents
+    from kubectl_eksdoc.model.findings import Severity
     from kubectl_eksdoc.render.check import FORMATS, CheckView
 
     fleet = fleet_options.fleet_from(args, ("since", "in_cluster"))
@@ -219,6 +237,8 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroun
     try:
         world, plan = answered(question, around)
     except Forbidden as error:
+        from kubectl_eksdoc.cli import rights
+
         raise rights.explained(error, NAME) from error
     if request.no_aws and not plan.judged:
         raise UsageError("--no-aws leaves out all that was asked for: only AWS knows it", "Choose others, or ask AWS.")
@@ -233,10 +253,12 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroun
 
 
 def _wish(request: Request, suppressions: tuple[Suppression, ...]) -> Wish:
-    from kubectl_eksdoc.core.model.findings import Severity
-    from kubectl_eksdoc.core.plan.check.areas import Gate
-    from kubectl_eksdoc.core.plan.check.plan import Wish
-    from kubectl_eksdoc.core.plan.check.symptoms import Symptom, codes_of
+    from kubectl_eksdoc.amazon.upgrades.tables import Tables
+    from kubectl_eksdoc.check.areas import Gate
+    from kubectl_eksdoc.check.plan import Wish
+    from kubectl_eksdoc.check.symptoms import Symptom, codes_of
+    from kubectl_eksdoc.host.tables import read_tables
+    from kubectl_eksdoc.model.findings import Severity
 
     symptom = Symptom(request.symptom) if request.symptom else None
     return Wish(
@@ -247,6 +269,7 @@ def _wish(request: Request, suppressions: tuple[Suppression, ...]) -> Wish:
         symptom,
         accepted=frozenset(request.accepted),
         no_aws=request.no_aws,
+        tables=read_tables(request.tables) if request.tables else Tables(),
     )
 
 
@@ -257,9 +280,9 @@ def _judging_something(checks: Sequence[Check], request: Request) -> None:
         UsageError: nothing that was asked for is left with that gate and without those opt-ins, or manifests are not
             judged.
     """
-    from kubectl_eksdoc.core.model.codes import Code
-    from kubectl_eksdoc.core.plan.check.areas import Gate
-    from kubectl_eksdoc.core.plan.check.registry import chosen
+    from kubectl_eksdoc.check.areas import Gate
+    from kubectl_eksdoc.check.registry import chosen
+    from kubectl_eksdoc.model.codes import Code
 
     if not checks and chosen(request.only, Gate(request.gate) if request.gate else None):
         raise UsageError(f"--without leaves out all of {', '.join(request.only)}", "Choose others, or leave it in.")

@@ -13,26 +13,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import confirming, exits, in_cluster, opening, rights
+from kubectl_eksdoc.cli import confirming, exits, in_cluster, opening
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.check.request import Request
 from kubectl_eksdoc.cli.confirming import Counted, Given
 from kubectl_eksdoc.cli.in_cluster import Inside, Ready, shown_or_created
-from kubectl_eksdoc.cli.rights import commands
-from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model import permissions
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.journal import is_namespace
-from kubectl_eksdoc.core.rules import schedules
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.kubernetes import schedules
+from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.coredns import SYSTEM
+from kubectl_eksdoc.model.journal import is_namespace
 
 if TYPE_CHECKING:  # help must not pay for plans
-    from kubectl_eksdoc.core.model.cluster import Identity
-    from kubectl_eksdoc.core.model.permissions import Permission
-    from kubectl_eksdoc.core.plan.check.checking import Check
-    from kubectl_eksdoc.core.plan.in_cluster import Errand, Fleet, When
+    from kubectl_eksdoc.check.checking import Check
+    from kubectl_eksdoc.in_cluster import Errand, Fleet, When
+    from kubectl_eksdoc.model.cluster import Identity
+    from kubectl_eksdoc.model.permissions import Permission
     from kubectl_eksdoc.render.roles import Manifests, Step
 
 COMMAND = f"check {in_cluster.IN_CLUSTER}"
@@ -92,7 +90,7 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
     Raises:
         UsageError: no schedule was given, or none that the cluster takes, or what goes with this machine only.
     """
-    from kubectl_eksdoc.core.plan.in_cluster import LONGEST_CRON_NAME, When
+    from kubectl_eksdoc.in_cluster import LONGEST_CRON_NAME, When
 
     given = shared_options.given_from(args, OBJECTS)
     how = in_cluster.from_args(
@@ -113,6 +111,10 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
         raise UsageError(f"{in_cluster.IN_CLUSTER} is of the live cluster: no other source goes with it")
     if request.files:
         raise UsageError("manifests of -f are files of this machine", f"Leave -f out with {in_cluster.IN_CLUSTER}.")
+    if request.tables:
+        raise UsageError(
+            f"--tables {request.tables} is a file of this machine", f"Leave it out with {in_cluster.IN_CLUSTER}."
+        )
     if request.earlier:
         raise UsageError(
             f"--since {request.earlier} is a file of this machine", f"Leave it out with {in_cluster.IN_CLUSTER}."
@@ -141,7 +143,7 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
 
 
 def _fleet(text: str | None) -> Fleet | None:
-    from kubectl_eksdoc.core.plan.in_cluster import Fleet
+    from kubectl_eksdoc.in_cluster import Fleet
 
     if text is None:
         return None
@@ -158,7 +160,7 @@ def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Su
     Raises:
         EksdocError: as `applying.shown_or_created`.
     """
-    from kubectl_eksdoc.core.plan.in_cluster import objects
+    from kubectl_eksdoc.in_cluster import objects
     from kubectl_eksdoc.kube.identity import AwsWanted
 
     options = request.options
@@ -167,6 +169,8 @@ def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Su
             f"{wanted.when.schedule!r} is never due: there is no such day", f"Give {_SCHEDULE} another one."
         )
     if wanted.how.apply:
+        from kubectl_eksdoc.cli.run.allowed import check_writable
+
         check_writable(around.environ, COMMAND, "check reads only")
     else:
         in_cluster.told_unapplied(wanted.given, around)
@@ -191,7 +195,10 @@ def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Su
 
 
 def _granted(request: Request, wanted: Wanted, opted: Sequence[str], checks: Sequence[Check]) -> tuple[Permission, ...]:
-    from kubectl_eksdoc.core.plan.check.registry import needs_of
+    # Imported late: help and manifests alone must not pay for the rights of all commands.
+    from kubectl_eksdoc.check.registry import needs_of
+    from kubectl_eksdoc.cli import rights
+    from kubectl_eksdoc.cli.rights import commands
     from kubectl_eksdoc.flows.check.looking import kinds_for
 
     past = commands.CHANGED if request.since is not None else ()
@@ -201,8 +208,8 @@ def _granted(request: Request, wanted: Wanted, opted: Sequence[str], checks: Seq
 
 
 def _errand(request: Request, wanted: Wanted, who: Identity) -> Errand:
-    from kubectl_eksdoc.core.plan.in_cluster import FOLDER, LARGEST, Errand
     from kubectl_eksdoc.host.suppressions import text_of
+    from kubectl_eksdoc.in_cluster import FOLDER, LARGEST, Errand
     from kubectl_eksdoc.render.drain.invocation import option_words
 
     given, files = dict(request.given), {}
@@ -242,7 +249,7 @@ _OTHERS = (
 
 def _identity(who: Identity, errand: Errand) -> Step:
     """Without a role nothing can be asked, and every Job ends with exit code 4."""
-    from kubectl_eksdoc.core.model.commands import shell
+    from kubectl_eksdoc.model.commands import shell
     from kubectl_eksdoc.render.roles import Step
 
     where = ("--cluster-name", who.cluster, "--region", who.region, "--namespace", errand.namespace)
@@ -250,9 +257,19 @@ def _identity(who: Identity, errand: Errand) -> Step:
     return Step("give it a role:", f"{shell(*words)} --role-arn ARN")
 
 
-def _of_aws(request: Request, wanted: Wanted, checks: Sequence[Check]) -> str:
-    from kubectl_eksdoc.core.plan.check.registry import needs_of
+def _to_be_given_a_role(who: Identity, errand: Errand) -> bool:
+    return bool(not errand.role and who.cluster and who.region and _NO_AWS not in errand.args)
 
+
+_NO_AWS = "--no-aws"
+
+
+def _of_aws(request: Request, wanted: Wanted, checks: Sequence[Check]) -> str:
+    from kubectl_eksdoc.check.registry import needs_of
+    from kubectl_eksdoc.cli.rights import commands
+
+    if request.no_aws:
+        return f"It asks AWS nothing ({_NO_AWS}), and needs no role."
     past = commands.ASKED_OF_CHANGES if request.since is not None else ()
     asked = (*commands.asked(needs_of(checks)), *past)
     actions = sorted({action for question in asked for action in question.actions})
@@ -280,7 +297,7 @@ def _opt_ins(request: Request, wanted: Wanted, checks: Sequence[Check]) -> tuple
 def _manifests(
     wanted: Wanted, who: Identity, errand: Errand, docs: Sequence[Doc], reached: Sequence[str], told: Sequence[str]
 ) -> Manifests:
-    from kubectl_eksdoc.core.model.commands import shell
+    from kubectl_eksdoc.model.commands import shell
     from kubectl_eksdoc.render.roles import Manifests, Step, logs, taken_away
 
     zone = wanted.when.zone or "UTC"
@@ -293,7 +310,7 @@ def _manifests(
     )
     of, of_it = ("-n", errand.namespace), ("--from", f"cronjob/{errand.name}")
     steps = (
-        *((_identity(who, errand),) if not errand.role and who.cluster and who.region else ()),
+        *((_identity(who, errand),) if _to_be_given_a_role(who, errand) else ()),
         Step("look now:", shell("kubectl", "create", "job", *of, f"{errand.name}-now", *of_it, *reached)),
         Step("see what it did:", shell("kubectl", "get", "jobs", *of, "-l", errand.selector, *reached)),
         Step("read their logs:", logs(errand, reached, follow=False)),

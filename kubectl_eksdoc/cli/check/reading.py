@@ -12,8 +12,8 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from collections.abc import Sequence
 
-    from kubectl_eksdoc.core.model.commands import Reach
-    from kubectl_eksdoc.core.plan.check.checking import Check
+    from kubectl_eksdoc.check.checking import Check
+    from kubectl_eksdoc.model.commands import Reach
     from kubectl_eksdoc.wiring.checks import CheckWorld
 
 NAME = "check"
@@ -24,8 +24,8 @@ def opened(request: Request, around: Surroundings, checks: Sequence[Check]) -> C
     Raises:
         EksdocError: as `wiring.checks.open_check`.
     """
-    from kubectl_eksdoc.core.plan.addon.rendering import every_object
-    from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
+    from kubectl_eksdoc.addon_diff.rendering import every_object
+    from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS
     from kubectl_eksdoc.flows.check.looking import kinds_for
     from kubectl_eksdoc.wiring.checks import CheckReading
 

@@ -13,7 +13,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts
-    from kubectl_eksdoc.core.model.versions import Version
+    from kubectl_eksdoc.model.versions import Version
 
 GATES = ("before-control-plane", "before-nodes", "after")
 SEVERITIES = ("critical", "high", "medium", "low", "info")
@@ -29,7 +29,8 @@ class Request:
     """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, none for all; `accepted`: those
     that may be unknown; `files`: of manifests; `suppressions`: a file, "" for none; `symptom`: "" for none. `refresh`:
     EKS is to look anew first. `earlier`: a file of an earlier check, "" for none. `without`: opt-ins that are left out.
-    `no_aws`: so is AWS. `since_version`: manifests alone are judged, from there on."""
+    `no_aws`: so is AWS. `since_version`: manifests alone are judged, from there on. `tables`: a file of rows, "" for
+    none."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -47,6 +48,7 @@ class Request:
     without: tuple[str, ...] = ()
     no_aws: bool = False
     since_version: Version | None = None
+    tables: str = ""
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str], several: bool = False) -> Request:
@@ -92,6 +94,7 @@ class Request:
             without_from(args),
             args.no_aws,
             args.from_version,
+            args.tables or "",
         )
 
     @property
@@ -104,6 +107,7 @@ class Request:
             "fail-on": "" if self.fail_on == LOWEST else self.fail_on,
             "accept-unknown": list(self.accepted),
             "suppressions": self.suppressions,
+            "tables": self.tables,
             "symptom": self.symptom,
             "changed-since": "" if self.since is None else self.since.text,
             "filename": list(self.files),

@@ -12,7 +12,7 @@ from kubectl_eksdoc.cli.completing.offers import FILE_NAMES, NO_FILES, NO_SPACE,
 from kubectl_eksdoc.cli.completing.sources import FLAGS, NAMES, Follows, Free, Named, Own, Takes, Words
 from kubectl_eksdoc.cli.flags import HONOURED
 from kubectl_eksdoc.cli.parser import Refusal, Switch
-from kubectl_eksdoc.core.model.names import Kind, Name
+from kubectl_eksdoc.model.names import Kind, Name
 
 HELP = "--help"
 _ABOUT = {name: flag.about for flag in HONOURED for name in flag.names} | {HELP: "show what the command does"}

@@ -11,8 +11,8 @@ from kubectl_eksdoc.cli.completing.candidates import for_command
 from kubectl_eksdoc.cli.completing.cursor import Cursor
 from kubectl_eksdoc.cli.completing.sources import FORMATS, Own
 from kubectl_eksdoc.cli.flags import HONOURED, Takes
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.names import Kind, Name
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.names import Kind, Name
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
@@ -136,13 +136,13 @@ def _faults(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 
 
 def _fixes(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    from kubectl_eksdoc.core.plan.metadata.fixes.fix import CARRIED_OUT
+    from kubectl_eksdoc.imds_probe.fixes.fix import CARRIED_OUT
 
     return map(Name, CARRIED_OUT)
 
 
 def _minors(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    from kubectl_eksdoc.core.rules.upgrades.removed_apis import READ_TO
+    from kubectl_eksdoc.amazon.upgrades.removed_apis import READ_TO
 
     return (Name(f"{READ_TO.major}.{minor}") for minor in range(READ_TO.minor, _OLDEST_MINOR, -1))
 
@@ -152,7 +152,7 @@ def _versions(looking: Looking, cursor: Cursor) -> Iterable[Name]:
 
 
 def _addons(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-    from kubectl_eksdoc.core.rules.upgrades.software import KNOWN
+    from kubectl_eksdoc.amazon.upgrades.software import KNOWN
 
     there = {each.text for each in looking.asked(Kind.ADDONS, cursor)}
     known = {each.name: each.about for each in KNOWN if each.eks_addon}

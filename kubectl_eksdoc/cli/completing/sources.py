@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.core.model.names import Kind
+from kubectl_eksdoc.model.names import Kind
 
 
 class Own(Enum):
@@ -100,6 +100,7 @@ FLAGS: Mapping[str, Follows] = {
     "--plan": _FILE,
     "--filename": _FILE,
     "--suppressions": _FILE,
+    "--tables": _FILE,
     "--configuration-values": _FILE,
     "--tf-plan": _FILE,
     "--order-file": _FILE,
@@ -108,6 +109,7 @@ FLAGS: Mapping[str, Follows] = {
     # which nodes and pods
     "--nodegroup": Takes(Kind.NODE_GROUPS),
     "--older-than": Takes(Own.VERSIONS),
+    "--from": Takes(Own.MINORS),
     "--target": Takes(Own.MINORS),
     "--selector": _WRITTEN,
     "--pod-selector": _WRITTEN,
@@ -123,6 +125,7 @@ FLAGS: Mapping[str, Follows] = {
     "--update": Free("ids of updates are in AWS alone"),
     "addon-diff --resume": Takes(Own.ADDON_UPDATES),
     "imds-probe --resume": Takes(Own.METADATA_FIXES),
+    "imds-probe --undo": Takes(Own.METADATA_FIXES),
     "coredns-lameduck --resume": Takes(Own.DNS_CHANGES),
     # one of some words, of which the parser knows nothing
     "--fault": Takes(Own.FAULTS),
@@ -130,6 +133,8 @@ FLAGS: Mapping[str, Follows] = {
     "--to": Words({"latest": "the newest version for this cluster"}),
     "--coredns-version": Free("written by hand, as 1.13.1"),
     "--set": Words({"lameduck=": "how long a CoreDNS that ends still answers"}),
+    "--evidence": Words({"cloudwatch": "requests without a token, of 14 days"}),
+    "--intent": Words({"hops=1": "hop limit 1", "hops=1,tokens=required": "hop limit 1, and IMDSv2 only"}),
     "--assume": Words(
         {"hops=1,tokens=required": "hop limit 1, and IMDSv2 only", "ami=AL2023": "an AMI of AL2023 in the place of AL2"}
     ),

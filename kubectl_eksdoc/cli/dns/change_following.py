@@ -16,18 +16,18 @@ from kubectl_eksdoc.cli.addon.request import Request as AddonRequest
 from kubectl_eksdoc.cli.dns.change_options import Asking, DnsApply, rendered
 from kubectl_eksdoc.cli.dns.request import ADDON, NAME
 from kubectl_eksdoc.cli.surroundings import Answer
-from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.errors import AwsError, Drifted, EksdocError, JournalError, LocalJournalError
+from kubectl_eksdoc.model import permissions
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.core.model.api_objects import Doc
-    from kubectl_eksdoc.core.model.asked import Unknown
-    from kubectl_eksdoc.core.model.pods import Pod
-    from kubectl_eksdoc.core.run.addon.ended import Ended
-    from kubectl_eksdoc.core.run.dns import Verified
+    from kubectl_eksdoc.addon_diff.run.ended import Ended
+    from kubectl_eksdoc.coredns_lameduck.run import Verified
     from kubectl_eksdoc.flows.dns import Verifying
     from kubectl_eksdoc.flows.dns_change import Ready
     from kubectl_eksdoc.host.journals import UpdateJournalFile
+    from kubectl_eksdoc.model.api_objects import Doc
+    from kubectl_eksdoc.model.asked import Unknown
+    from kubectl_eksdoc.model.pods import Pod
     from kubectl_eksdoc.render.addon_update import UpdateView
     from kubectl_eksdoc.render.dns_change import DnsChangeView
     from kubectl_eksdoc.wiring.addons import AddonWorld
@@ -46,10 +46,10 @@ class After:
 
     @classmethod
     def of(cls, text: str) -> After:
-        from kubectl_eksdoc.core.model.coredns import Corefile
-        from kubectl_eksdoc.core.rules.corefile.edits import sums
-        from kubectl_eksdoc.core.rules.corefile.parser import parse
-        from kubectl_eksdoc.core.rules.keeping import printed_corefile
+        from kubectl_eksdoc.kubernetes.corefile.edits import sums
+        from kubectl_eksdoc.kubernetes.corefile.parser import parse
+        from kubectl_eksdoc.kubernetes.keeping import printed_corefile
+        from kubectl_eksdoc.model.coredns import Corefile
 
         corefile = parse(text)
         return cls(printed_corefile(text), sums(corefile) if isinstance(corefile, Corefile) else ())
@@ -91,7 +91,7 @@ def tried(asking: Asking, apply: DnsApply, ready: Ready) -> tuple[bool, str]:
     Raises:
         ClusterError: it would not, or cannot be asked.
     """
-    from kubectl_eksdoc.core.model.api_objects import Conflicting
+    from kubectl_eksdoc.model.api_objects import Conflicting
     from kubectl_eksdoc.wiring.dns import maps_of
 
     if ready.config is None:
@@ -111,7 +111,7 @@ def _updated(
     keeping: Keeping,
     more: Doc,
 ) -> DnsChangeView:
-    from kubectl_eksdoc.core.run.addon.guards import changing
+    from kubectl_eksdoc.addon_diff.run.guards import changing
     from kubectl_eksdoc.render.addon_update import Sent, UpdateView
     from kubectl_eksdoc.render.addon_update.commands import way_back_text
     from kubectl_eksdoc.wiring.addon_updates import journal_of
@@ -142,8 +142,8 @@ def _applied(
     keeping: Keeping,
     more: Doc,
 ) -> DnsChangeView:
-    from kubectl_eksdoc.core.model.api_objects import Conflicting
     from kubectl_eksdoc.flows.dns_change import config_map
+    from kubectl_eksdoc.model.api_objects import Conflicting
     from kubectl_eksdoc.render.addon.commands import as_json
     from kubectl_eksdoc.render.dns_change.table import back_of_map
     from kubectl_eksdoc.wiring.dns import journal_of, maps_of
@@ -199,11 +199,11 @@ def _looked_at(
     looking: Verifying,
 ) -> Answer:
     """After the change: what pods say of the new Corefile `after`."""
-    from kubectl_eksdoc.core.model.commands import Reach
-    from kubectl_eksdoc.core.model.findings import reached
-    from kubectl_eksdoc.core.plan.dns.change.lameduck import has_reload
-    from kubectl_eksdoc.core.run.dns import Wanted, judged
+    from kubectl_eksdoc.coredns_lameduck.change.lameduck import has_reload
+    from kubectl_eksdoc.coredns_lameduck.run import Wanted, judged
     from kubectl_eksdoc.flows.dns import verified
+    from kubectl_eksdoc.model.commands import Reach
+    from kubectl_eksdoc.model.findings import reached
 
     ended = view.ended
     undone = ended is not None and not ended.whole  # whoever has stopped to follow it looks at no pods either
@@ -225,8 +225,8 @@ def _looked_at(
 
 def code(view: DnsChangeView, apply: DnsApply) -> int:
     """What was not brought to its end; then what is known to be wrong matters more than what is not known."""
-    from kubectl_eksdoc.core.model.findings import Status
-    from kubectl_eksdoc.core.run.dns import Taken
+    from kubectl_eksdoc.coredns_lameduck.run import Taken
+    from kubectl_eksdoc.model.findings import Status
 
     ended, seen = view.ended, view.verified
     if ended is not None and not ended.whole:
@@ -241,7 +241,7 @@ def code(view: DnsChangeView, apply: DnsApply) -> int:
 
 
 def _lacks(ended: Ended, apply: DnsApply) -> bool:
-    from kubectl_eksdoc.core.run.addon.outcome import Verdict
+    from kubectl_eksdoc.addon_diff.run.outcome import Verdict
 
     if "addon-field-unknown" in apply.accepted:
         return bool(ended.of(Verdict.NOT_READ) or ended.unread)
@@ -250,7 +250,7 @@ def _lacks(ended: Ended, apply: DnsApply) -> bool:
 
 @contextmanager
 def _looking(asking: Asking, text: str) -> Iterator[Verifying]:
-    from kubectl_eksdoc.core.run.dns import metrics_port
+    from kubectl_eksdoc.coredns_lameduck.run import metrics_port
     from kubectl_eksdoc.flows.dns import NO_METRICS, Verifying
     from kubectl_eksdoc.wiring.dns import resolvers_of
 
@@ -269,9 +269,9 @@ def _looking(asking: Asking, text: str) -> Iterator[Verifying]:
 
 
 def _listed(asking: Asking) -> Callable[[], tuple[Pod, ...] | Unknown]:
-    from kubectl_eksdoc.core.model.asked import Unknown
-    from kubectl_eksdoc.core.model.kinds import PODS
-    from kubectl_eksdoc.core.plan.dns.deployed import dns_pods
+    from kubectl_eksdoc.coredns_lameduck.deployed import dns_pods
+    from kubectl_eksdoc.model.asked import Unknown
+    from kubectl_eksdoc.model.kinds import PODS
 
     def listed() -> tuple[Pod, ...] | Unknown:
         options, source = asking.request.options, asking.request.source
@@ -345,9 +345,9 @@ def _check_made(run: str, begun: Doc, world: AddonWorld) -> None:
     Raises:
         LocalJournalError: it was not made, or that cannot be told.
     """
-    from kubectl_eksdoc.core.model.asked import Unknown
-    from kubectl_eksdoc.core.plan.dns.deployed import corefile_of
-    from kubectl_eksdoc.core.rules.corefile.edits import CONFIG
+    from kubectl_eksdoc.coredns_lameduck.deployed import corefile_of
+    from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
+    from kubectl_eksdoc.model.asked import Unknown
 
     dns, live = begun.get("dns"), corefile_of(world.objects.one(CONFIG))
     if isinstance(live, Unknown):
@@ -357,7 +357,7 @@ def _check_made(run: str, begun: Doc, world: AddonWorld) -> None:
 
 
 def _again(asking: Asking, world: AddonWorld, run: str) -> str:
-    from kubectl_eksdoc.core.model.commands import shell
+    from kubectl_eksdoc.model.commands import shell
 
     return shell("kubectl", "eksdoc", NAME, "--apply", "--resume", run, *asking.reached_by(world))
 

@@ -14,7 +14,7 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.plan.dns.change.wishes import Scale, Wishes
+    from kubectl_eksdoc.coredns_lameduck.change.wishes import Scale, Wishes
     from kubectl_eksdoc.render.dns_change import DnsChangeView
     from kubectl_eksdoc.wiring.addons import AddonWorld
 
@@ -121,14 +121,14 @@ def wishes_from(args: argparse.Namespace) -> Wishes | None:
     """
     if not (args.set or args.place or args.autoscale):
         return None
-    from kubectl_eksdoc.core.plan.dns.change.wishes import Place, Wishes
+    from kubectl_eksdoc.coredns_lameduck.change.wishes import Place, Wishes
 
     place = Place(args.place) if args.place else None
     return Wishes(_lameduck(args.set), place, _scale(args.autoscale))
 
 
 def _lameduck(text: str) -> int | None:
-    from kubectl_eksdoc.core.plan.dns.change.wishes import Refused, lameduck_wished
+    from kubectl_eksdoc.coredns_lameduck.change.wishes import Refused, lameduck_wished
 
     if not text:
         return None
@@ -142,7 +142,7 @@ def _lameduck(text: str) -> int | None:
 
 
 def _scale(text: str) -> Scale | None:
-    from kubectl_eksdoc.core.plan.dns.change.wishes import Refused, scale_wished
+    from kubectl_eksdoc.coredns_lameduck.change.wishes import Refused, scale_wished
 
     found = scale_wished(text) if text else None
     if isinstance(found, Refused):

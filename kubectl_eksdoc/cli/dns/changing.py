@@ -17,7 +17,7 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.plan.dns.change.wishes import Wishes
+    from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
     from kubectl_eksdoc.flows.dns_change import Ready
     from kubectl_eksdoc.render.dns_change import DnsChangeView
     from kubectl_eksdoc.wiring.addons import AddonWorld
@@ -62,10 +62,10 @@ def _check_source(asking: Asking) -> None:
 
 
 def _opened(asking: Asking) -> AddonWorld:
-    from kubectl_eksdoc.core.model import kinds
-    from kubectl_eksdoc.core.plan.addon.rendering import objects_of
-    from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
+    from kubectl_eksdoc.addon_diff.rendering import objects_of
+    from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS
     from kubectl_eksdoc.flows.dns import KINDS
+    from kubectl_eksdoc.model import kinds
     from kubectl_eksdoc.wiring.addons import Reading
 
     objects = tuple(dict.fromkeys((*objects_of(ADDON), *OBJECTS)))
@@ -115,10 +115,10 @@ def prepared(asking: Asking, world: AddonWorld) -> Ready:
 def _view(asking: Asking, world: AddonWorld, ready: Ready) -> DnsChangeView:
     from dataclasses import replace
 
-    from kubectl_eksdoc.core.model.commands import Reach
-    from kubectl_eksdoc.core.model.findings import reached
-    from kubectl_eksdoc.core.plan.addon.judging import calls
+    from kubectl_eksdoc.addon_diff.judging import calls
     from kubectl_eksdoc.flows.dns_change import config_map, resets
+    from kubectl_eksdoc.model.commands import Reach
+    from kubectl_eksdoc.model.findings import reached
     from kubectl_eksdoc.render.dns_change import DnsChangeView, table
 
     change, plan = ready.change, ready.plan

@@ -19,11 +19,11 @@ from kubectl_eksdoc.cli.dns.request import Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model import permissions
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.model import permissions
 
 if TYPE_CHECKING:  # help must not pay for codes
-    from kubectl_eksdoc.core.model.codes import Code
+    from kubectl_eksdoc.model.codes import Code
 
 NAME = reading.NAME
 
@@ -76,7 +76,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.core.model.codes import Code
+    from kubectl_eksdoc.model.codes import Code
 
     return (*Code.of_area("dns"), *Code.of_area("dns_change"), *Code.of_area("dns_measure"), *Code.of_area("addon"))
 
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         return changing(request, wishes, apply, around)
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.plan.dns.plan import plan_dns
+    from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
     from kubectl_eksdoc.render.dns import FORMATS, DnsView
 
     options = request.options

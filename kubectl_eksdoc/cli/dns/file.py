@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model import versions
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.files import opened
+from kubectl_eksdoc.model import versions
 
 if TYPE_CHECKING:  # help must not pay for the grammar
-    from kubectl_eksdoc.core.model.versions import Version
+    from kubectl_eksdoc.model.versions import Version
 
 MOST_BYTES = 1 << 20
 """As much as a ConfigMap holds."""
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], around: Surrounding
         UsageError: the file or the version cannot be read.
     """
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.plan.dns.file import read_corefile
+    from kubectl_eksdoc.coredns_lameduck.file import read_corefile
     from kubectl_eksdoc.render.corefile import FORMATS, CorefileView
 
     if not SourceOptions.from_args(args).choice.live:
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], around: Surrounding
 
 
 def _version(text: str) -> Version:
-    from kubectl_eksdoc.core.rules.corefile.plugins import DEFAULT
+    from kubectl_eksdoc.kubernetes.corefile.plugins import DEFAULT
 
     found = versions.parse(text) if text else DEFAULT
     if found is None or found.patch is None:

@@ -13,16 +13,16 @@ from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, 
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.plan.dns.measuring.plan import Manner, MeasurePlan
-    from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
+    from kubectl_eksdoc.coredns_lameduck.measuring.plan import Manner, MeasurePlan
+    from kubectl_eksdoc.coredns_lameduck.measuring.result import Measured
     from kubectl_eksdoc.flows.dns_measure import Dns
     from kubectl_eksdoc.flows.ports import ProbeGround
+    from kubectl_eksdoc.model.cluster import Cluster
 
 
 # The flags of ``coredns-lameduck --measure``: what happens while DNS is asked, for how long, from which pods.
@@ -53,7 +53,7 @@ class Measure:
 
     @property
     def manner(self) -> Manner:
-        from kubectl_eksdoc.core.plan.dns.measuring import plan as manner
+        from kubectl_eksdoc.coredns_lameduck.measuring import plan as manner
 
         happening = manner.Happening(self.happening)
         return manner.Manner(
@@ -135,19 +135,19 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 
 def _for(text: str) -> float:
-    from kubectl_eksdoc.core.plan.dns.measuring.plan import LONGEST_FOR_S
+    from kubectl_eksdoc.coredns_lameduck.measuring.plan import LONGEST_FOR_S
 
     return _at_most(LONGEST_FOR_S, text)
 
 
 def _wait(text: str) -> float:
-    from kubectl_eksdoc.core.plan.dns.measuring.plan import LONGEST_WAIT_S
+    from kubectl_eksdoc.coredns_lameduck.measuring.plan import LONGEST_WAIT_S
 
     return _at_most(LONGEST_WAIT_S, text)
 
 
 def _timeout(text: str) -> float:
-    from kubectl_eksdoc.core.plan.dns.measuring.plan import LONGEST_TIMEOUT_S
+    from kubectl_eksdoc.coredns_lameduck.measuring.plan import LONGEST_TIMEOUT_S
 
     return _at_most(LONGEST_TIMEOUT_S, text)
 
@@ -230,8 +230,8 @@ def measuring(options: GlobalOptions, source: SourceChoice, measure: Measure, ar
     Raises:
         EksdocError: the command line or the cluster is at fault; the error says which.
     """
-    from kubectl_eksdoc.core.model.coredns import MARKS
     from kubectl_eksdoc.flows.dns_measure import prepared
+    from kubectl_eksdoc.model.coredns import MARKS
     from kubectl_eksdoc.render.dns_measure import FORMATS
     from kubectl_eksdoc.render.dns_measure.table import MANIFESTS
 
@@ -276,7 +276,7 @@ def _dry(asking: _Asking, plan: MeasurePlan) -> Answer:
 
 
 def _measured(asking: _Asking, plan: MeasurePlan) -> Answer:
-    from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
+    from kubectl_eksdoc.coredns_lameduck.measuring.result import Measured
     from kubectl_eksdoc.flows.dns_measure import Edges, measured
     from kubectl_eksdoc.render.dns_measure import FORMATS, MeasureView
 
@@ -298,7 +298,7 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> Answer:
 
 def _keep(asking: _Asking, plan: MeasurePlan, found: Measured) -> None:
     """For the shutdown budget of later checks, where the Deployment is known."""
-    from kubectl_eksdoc.core.plan.dns.measuring.findings import propagation
+    from kubectl_eksdoc.coredns_lameduck.measuring.findings import propagation
     from kubectl_eksdoc.host import dns_measurements
 
     of = propagation(plan, found, len(asking.cluster.nodes))
@@ -309,7 +309,7 @@ def _keep(asking: _Asking, plan: MeasurePlan, found: Measured) -> None:
 
 def _needed(plan: MeasurePlan) -> list[tuple[rights.Right, str]]:
     """All without which what was asked for cannot be done, each in its namespace."""
-    from kubectl_eksdoc.core.model.coredns import SYSTEM
+    from kubectl_eksdoc.model.coredns import SYSTEM
 
     every = rights.BY_COMMAND[COMMAND]
     wanted = [(right, plan.manner.namespace) for right in every if right.required and right.probe]

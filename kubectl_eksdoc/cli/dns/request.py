@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, without_from
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model import coredns, permissions
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model import coredns, permissions
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.commands import Reach
-    from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts
+    from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts
     from kubectl_eksdoc.flows.dns import MeasuredBefore
+    from kubectl_eksdoc.model.commands import Reach
     from kubectl_eksdoc.wiring.dns import DnsWorld
 
 
@@ -63,7 +63,7 @@ def opened(request: Request, around: Surroundings) -> DnsWorld:
     Raises:
         EksdocError: as `wiring.dns.open_dns`.
     """
-    from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
+    from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS
     from kubectl_eksdoc.flows.dns import KINDS
     from kubectl_eksdoc.wiring.dns import DnsReading
 
@@ -94,9 +94,9 @@ def facts_of(
     Raises:
         ClusterError, AwsError: something cannot be asked at all.
     """
-    from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, Wish
     from kubectl_eksdoc.flows.dns import dns_facts, with_notices, with_pods
     from kubectl_eksdoc.flows.interruption import look_at_interruption
+    from kubectl_eksdoc.interruption.plan import InterruptionPlan, Wish
 
     def looked() -> InterruptionPlan:
         karpenter = replace(world.karpenter(), proxied=permissions.PROXY.name not in without)

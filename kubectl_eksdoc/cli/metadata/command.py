@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
+from kubectl_eksdoc.amazon.metadata_service import OPTIONAL, POD, REQUIRED
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import opening, rights, values
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.fleet import Passed, over_fleet
-from kubectl_eksdoc.cli.metadata import fix_options
+from kubectl_eksdoc.cli.metadata import fix_options, undoing
 from kubectl_eksdoc.cli.metadata import fixing as changing_options
 from kubectl_eksdoc.cli.metadata import probing as probe_options
 from kubectl_eksdoc.cli.metadata import request as reading
@@ -22,17 +23,16 @@ from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.documents import IMDS_PROBE
-from kubectl_eksdoc.core.rules.metadata_service import OPTIONAL, POD, REQUIRED
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.model.documents import IMDS_PROBE
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.codes import Code
-    from kubectl_eksdoc.core.model.earlier import Earlier
-    from kubectl_eksdoc.core.plan.metadata.assumed import Assumed
-    from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
     from kubectl_eksdoc.flows.metadata import Scope
+    from kubectl_eksdoc.imds_probe.assumed import Assumed, Intent
+    from kubectl_eksdoc.imds_probe.plan import MetadataPlan
+    from kubectl_eksdoc.model.codes import Code
+    from kubectl_eksdoc.model.earlier import Earlier
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
 
 
@@ -46,9 +46,9 @@ def judging(request: Request, around: Surroundings) -> Answer:
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
-    from kubectl_eksdoc.core.plan.metadata.of_pod import of_pod
-    from kubectl_eksdoc.core.plan.metadata.plan import against
+    from kubectl_eksdoc.imds_probe.fixes.chooser import offered
+    from kubectl_eksdoc.imds_probe.of_pod import of_pod
+    from kubectl_eksdoc.imds_probe.plan import against
     from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
 
     options = request.options
@@ -61,6 +61,7 @@ def judging(request: Request, around: Surroundings) -> Answer:
         raise rights.explained(error, reading.NAME) from error
     opening.told(world, options, around)
     shared_options.told(before, around)
+    undoing.tell_open(request, world, around)
     pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
     beside = against(before, world.cluster, plan, request.given) if before is not None else None
     named = bool(request.groups or request.nodes)
@@ -81,7 +82,9 @@ def answered(request: Request, scope: Scope, around: Surroundings) -> tuple[Meta
     whole = None if request.source.live else world.cluster
     reach = opening.reach(request.source, request.options, world.cluster.identity.context)
     cluster, hops = scope.of(world.cluster), request.hops
-    return world, plan_imds(cluster, world.machines, hops, world.inside, whole, reach, request.assumed)
+    count = world.v1_calls if request.evidence else None
+    plan = plan_imds(cluster, world.machines, hops, world.inside, whole, reach, request.assumed, request.intent, count)
+    return world, plan
 
 
 def _earlier(request: Request, scope: Scope, around: Surroundings) -> Earlier | None:
@@ -90,9 +93,9 @@ def _earlier(request: Request, scope: Scope, around: Surroundings) -> Earlier | 
     Raises:
         BaselineError: it is neither.
     """
-    from kubectl_eksdoc.core.model.documents import IMDS_PROBE
-    from kubectl_eksdoc.core.plan.metadata.plan import as_earlier
-    from kubectl_eksdoc.core.plan.since.side import Of
+    from kubectl_eksdoc.baseline.side import Of
+    from kubectl_eksdoc.imds_probe.plan import as_earlier
+    from kubectl_eksdoc.model.documents import IMDS_PROBE
 
     def made(source: SourceChoice) -> Earlier:
         world, plan = answered(replace(request, source=source), scope, around)
@@ -116,6 +119,7 @@ Examples:
   %(prog)s --nodegroup green -o wide
   %(prog)s --hops 3
   %(prog)s --assume hops=1,tokens=required
+  %(prog)s --intent hops=1
   %(prog)s --fleet 'prod-*' -o wide
   %(prog)s --active
   %(prog)s --nodegroup green --apply --fix instance-options --active
@@ -167,6 +171,22 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="judge as if the next nodes had hops=N, tokens=required|optional (hops=1,tokens=required), or an AMI of "
         "AL2023 (ami=AL2023): which pods would break, before they do",
     )
+    group.add_argument(
+        "--intent",
+        type=_intent,
+        default=None,
+        metavar="WHAT",
+        help="the options that are meant, hops=N,tokens=required|optional: with hops=1 pods that cannot reach it and "
+        "are not affected are fine, their own fixes come first, and nodes with more hops are a finding",
+    )
+    group.add_argument(
+        "--evidence",
+        choices=("cloudwatch",),
+        default=None,
+        metavar="SOURCE",
+        help="cloudwatch: count the requests without a token (IMDSv1) of each instance in the last 14 days, of every "
+        "program, not of one pod; two metrics an instance, which AWS charges for (cloudwatch:GetMetricData)",
+    )
     shared_options.add_accepted(group, _codes, "the metadata service")
     shared_options.add_since_to(parser)
     probe_options.add_to(parser)
@@ -183,8 +203,17 @@ def _hops(text: str) -> int:
     return found
 
 
+def _intent(text: str) -> Intent:
+    from kubectl_eksdoc.imds_probe.assumed import Intent
+
+    found = _assumed(text)
+    if found.image:
+        raise argparse.ArgumentTypeError(f"{text!r} names an AMI; write hops=1 or hops=1,tokens=required")
+    return Intent(found.hops, found.tokens)
+
+
 def _assumed(text: str) -> Assumed:
-    from kubectl_eksdoc.core.plan.metadata.assumed import AL2023, Assumed
+    from kubectl_eksdoc.imds_probe.assumed import AL2023, Assumed
 
     found: dict[str, str] = {}
     for part in text.split(","):
@@ -204,7 +233,7 @@ def _assumed(text: str) -> Assumed:
 
 
 def _codes() -> tuple[Code, ...]:
-    from kubectl_eksdoc.core.model.codes import Code
+    from kubectl_eksdoc.model.codes import Code
 
     return (*Code.of_area("imds"), *Code.of_area("imds_probe"))
 
@@ -218,6 +247,10 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     request = Request.from_args(args, words)
     if request.assumed is not None and (args.apply or args.active):
         raise UsageError("--assume is a what-if: neither --apply nor --active goes with it")
+    if request.intent is not None and args.active and not args.apply:
+        raise UsageError("--active measures what pods find, whatever is meant: --intent does not go with it")
+    if request.evidence and (args.active or args.apply):
+        raise UsageError("--evidence is of the answer without --active and --apply")
     fix = fix_options.fix_from(args, request)
     active = probe_options.active_from(args, bool(words)) if fix is None or args.active else None
     if fix is not None or active is not None:

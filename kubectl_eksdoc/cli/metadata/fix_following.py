@@ -22,13 +22,13 @@ from kubectl_eksdoc.errors import AwsDenied, AwsError, Drifted, LocalJournalErro
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.aws.believing import Believed
-    from kubectl_eksdoc.core.model.api_objects import Doc
-    from kubectl_eksdoc.core.model.asked import Absent, Unknown
-    from kubectl_eksdoc.core.model.aws.machines import Instance
-    from kubectl_eksdoc.core.model.metadata import Act
-    from kubectl_eksdoc.core.run.metadata import Done, Part
     from kubectl_eksdoc.flows.metadata_fix.steps import Past
     from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
+    from kubectl_eksdoc.imds_probe.run import Done, Part
+    from kubectl_eksdoc.model.api_objects import Doc
+    from kubectl_eksdoc.model.asked import Absent, Unknown
+    from kubectl_eksdoc.model.aws.machines import Instance
+    from kubectl_eksdoc.model.metadata import Act
     from kubectl_eksdoc.render.metadata_fix import FixView
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
     from kubectl_eksdoc.wiring.runs import Keeping
@@ -78,7 +78,7 @@ def _begun(view: FixView, world: MetadataWorld, keeping: Keeping, around: Surrou
     """The first line of the journal: what somebody else needs who goes on with it, or back."""
     from kubectl_eksdoc.render.text import rfc3339
 
-    eks = _believed(world).cluster
+    eks = believed(world).cluster
     return {
         "run": keeping.run,
         "at": rfc3339(around.now()),
@@ -87,12 +87,13 @@ def _begun(view: FixView, world: MetadataWorld, keeping: Keeping, around: Surrou
         "cluster": {"name": eks.name, "arn": eks.arn, "context": world.cluster.identity.context},
         "fix": view.name,
         "wayBack": list(view.back),
+        **({"undoes": view.undoes} if view.undoes else {}),
     }
 
 
-def _believed(world: MetadataWorld) -> Believed:
+def believed(world: MetadataWorld) -> Believed:
     """Raises AwsDenied: nothing that AWS says can be believed."""
-    from kubectl_eksdoc.core.model.asked import Unknown
+    from kubectl_eksdoc.model.asked import Unknown
 
     if isinstance(world.aws, Unknown):
         raise AwsDenied(f"{world.aws.why}, so nothing can be changed", "", world.aws.missing)
@@ -107,21 +108,21 @@ def _followed(
     from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
     from kubectl_eksdoc.wiring.metadata import changes_of, journal_of, node_classes_of
 
-    believed = _believed(world)
+    aws = believed(world)
 
     def tell(line: str) -> None:
         around.note(f"{around.now():%H:%M:%S}Z  {line}")
 
     with around.edges.told_to_stop() as told, closing(node_classes_of(request.options.connection)) as classes:
         yield FixWorld(
-            changes_of(believed),
+            changes_of(aws),
             classes,
             journal_of(keeping),
             around.edges.clock,
             around.sleep,
             told,
             tell,
-            lambda group: _members(group, request, believed, around),
+            lambda group: _members(group, request, aws, around),
             None if active is None else lambda nodes: _proofs(nodes, request, active, told, tell, around),
         )
 
@@ -134,8 +135,8 @@ def _proofs(
     tell: Callable[[str], object],
     around: Surroundings,
 ) -> tuple[Part, ...]:
-    from kubectl_eksdoc.core.model import kinds
     from kubectl_eksdoc.flows.metadata_fix.carrying_out import proofs
+    from kubectl_eksdoc.model import kinds
 
     manner, connection = manner_of(request, active), request.options.connection
     ground = around.edges.open_ground(connection, manner.namespace)
@@ -146,13 +147,13 @@ def _proofs(
 
 
 def _members(
-    group: str, request: Request, believed: Believed, around: Surroundings
+    group: str, request: Request, aws: Believed, around: Surroundings
 ) -> Mapping[str, Instance | Absent | Unknown] | Unknown:
     """The nodes of a group as they are now, each with its instance."""
-    from kubectl_eksdoc.core.model import kinds
-    from kubectl_eksdoc.core.model.asked import Unknown
-    from kubectl_eksdoc.core.plan.metadata.sources import instance_of
     from kubectl_eksdoc.errors import ClusterError
+    from kubectl_eksdoc.imds_probe.sources import instance_of
+    from kubectl_eksdoc.model import kinds
+    from kubectl_eksdoc.model.asked import Unknown
     from kubectl_eksdoc.wiring.metadata import changes_of
 
     try:
@@ -160,7 +161,7 @@ def _members(
     except ClusterError as error:
         return Unknown(error.message)
     ids = {node.name: instance_of(node) for node in cluster.nodes if node.group == group}
-    told = changes_of(believed).instances([ident for ident in ids.values() if ident])
+    told = changes_of(aws).instances([ident for ident in ids.values() if ident])
     unnamed = Unknown("its providerID names no instance")
     return {name: told.get(ident, unnamed) for name, ident in ids.items()}
 
@@ -170,7 +171,7 @@ def tried(act: Act, request: Request, world: MetadataWorld) -> tuple[bool, tuple
     from kubectl_eksdoc.flows.metadata_fix.steps import tried as asked
     from kubectl_eksdoc.wiring.metadata import changes_of, node_classes_of
 
-    aws = changes_of(_believed(world))
+    aws = changes_of(believed(world))
     with closing(node_classes_of(request.options.connection)) as classes:
         return asked(act, _token("dry-run"), aws, classes)
 
@@ -189,7 +190,7 @@ def resumed(
     from kubectl_eksdoc.render.metadata_fix.table import action, head
 
     keeping = around.edges.keeping(fix.resume, "", around.environ)
-    begun, act, past = _read(keeping, world)
+    begun, act, past = read_fix(keeping, world)
     back = tuple(map(str, begun.get("wayBack", ())))
     options = request.given | {"apply": True, "resume": fix.resume}
     view = FixView(
@@ -202,22 +203,26 @@ def resumed(
     return _answer(request, world, replace(view, journal=_path(keeping), done=done), done, around)
 
 
-def _read(keeping: Keeping, world: MetadataWorld) -> tuple[Doc, Act, Past]:
-    from kubectl_eksdoc.core.run.metadata import from_doc
-    from kubectl_eksdoc.flows.metadata_fix.steps import Past
+def read_fix(keeping: Keeping, world: MetadataWorld) -> tuple[Doc, Act, Past]:
+    """The first line of its journal, what it does, and what is known to have been done.
+
+    Raises:
+        LocalJournalError: this machine has no journal of it, or none that can be understood.
+        Drifted: it is of another cluster.
+    """
+    from kubectl_eksdoc.flows.metadata_fix.steps import past_of
     from kubectl_eksdoc.host.journals import read_update
+    from kubectl_eksdoc.imds_probe.run import from_doc
     from kubectl_eksdoc.wiring.metadata import folder_of
 
     entries = read_update(folder_of(keeping), keeping.run)
     begun = next((each for each in entries if each.get("entry") == "begun"), {})
-    known = {key: each[key] for each in entries for key in ("number", "update") if each.get(key)}
     try:
-        act = from_doc(begun["act"])
-        past = Past(int(known.get("number", 0)), str(known.get("update", "")))
+        act, past = from_doc(begun["act"]), past_of(entries)
         arn, token = str(begun["cluster"]["arn"]), begun["token"]
     except (KeyError, TypeError, ValueError) as error:
         raise LocalJournalError(f"the journal of fix {keeping.run} cannot be understood: {error!r}") from error
-    if not isinstance(token, str) or arn != _believed(world).cluster.arn:
+    if not isinstance(token, str) or arn != believed(world).cluster.arn:
         raise Drifted(f"fix {keeping.run} is of {arn}", "Name the context of that cluster.")
     return begun, act, past
 
@@ -225,6 +230,7 @@ def _read(keeping: Keeping, world: MetadataWorld) -> tuple[Doc, Act, Past]:
 def _answer(request: Request, world: MetadataWorld, view: FixView, done: Done, around: Surroundings) -> Answer:
     if not done.whole and view.run:
         _tell_resume(view.run, request, world, around)
+    view = replace(view, back=_back_of(view.back, done))
     if done.number:  # by hand it is what a line before has told
         known = tuple(line.replace('"$VERSION"', str(done.number)) for line in view.back)
         view = replace(view, back=known)
@@ -233,6 +239,16 @@ def _answer(request: Request, world: MetadataWorld, view: FixView, done: Done, a
         asks = ["kubectl", "eksdoc", "imds-probe", *nodes, "--active", *reading.reached_by(request, world)]
         view = replace(view, from_pod=shlex.join(asks))
     return Answer(rendered(request, view, around), code(done))
+
+
+def _back_of(lines: Sequence[str], done: Done) -> tuple[str, ...]:
+    """Of what this fix has changed itself: what another client has set since is not reverted by its rollback."""
+    from kubectl_eksdoc.model.metadata import OnInstances
+
+    if not isinstance(done.act, OnInstances):
+        return tuple(lines) if done.changed or not done.whole else ()
+    others = {one.instance for one in done.act.each} - {*done.changed}
+    return tuple(line for line in lines if others.isdisjoint(line.split()))
 
 
 def _tell_resume(run: str, request: Request, world: MetadataWorld, around: Surroundings) -> None:
@@ -246,6 +262,14 @@ def rendered(request: Request, view: FixView, around: Surroundings) -> str:
 
     look = looks.decide(request.options, around.stdout, around.environ)
     return FORMATS.render(view, request.options.output, look)
+
+
+def preview(request: Request, view: FixView, around: Surroundings) -> str:
+    """Before anything is asked; it is no answer, so it goes to stderr."""
+    from kubectl_eksdoc.render.metadata_fix import FORMATS
+
+    look = looks.decide(request.options, around.stderr, around.environ)
+    return FORMATS.render(view, "wide" if request.options.output == "wide" else "table", look)
 
 
 def code(done: Done) -> int:

@@ -16,13 +16,15 @@ WATCH_FOR_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class FixRequest:
-    """`name` is "" with `resume`, the id of a fix that was begun before. `dry`: ``none``, ``client`` or ``server``."""
+    """`name` is "" with `resume` or `undo`, the id of a fix that was begun before. `dry`: ``none``, ``client``
+    or ``server``."""
 
     name: str
     dry: str
     given: Given
     watch_s: float
     resume: str
+    undo: str = ""
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +52,13 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         default="",
         help="go on with a fix that was broken off, by its journal on this machine; what is done is not done again",
     )
+    group.add_argument(
+        "--undo",
+        metavar="ID",
+        default="",
+        help="set back what a fix has changed, by its journal on this machine; what "
+        "another client has changed since is left as it is",
+    )
 
 
 def fix_from(args: argparse.Namespace, request: Request) -> FixRequest | None:
@@ -58,16 +67,21 @@ def fix_from(args: argparse.Namespace, request: Request) -> FixRequest | None:
     Raises:
         UsageError: flags do not go together.
     """
-    found = FixRequest(args.fix, args.dry, given_from(args, NODES), args.watch_for, args.resume)
+    found = FixRequest(args.fix, args.dry, given_from(args, NODES), args.watch_for, args.resume, args.undo)
     if not args.apply:
-        if (found.name, found.watch_s, found.resume) != ("", WATCH_FOR_S, ""):
+        if (found.name, found.watch_s, found.resume, found.undo) != ("", WATCH_FOR_S, "", ""):
             raise UsageError("flags that carry a fix out are given without --apply", "Add --apply if you mean it.")
         return None
-    if bool(found.name) is bool(found.resume):
-        raise UsageError(
-            "--apply wants one fix: --fix NAME" if not found.name else "--resume goes on with a fix as it was begun",
-            "imds-probe without --apply tells which there are." if not found.name else "Leave --fix away.",
-        )
+    given = [
+        flag for flag, value in (("--fix", found.name), ("--resume", found.resume), ("--undo", found.undo)) if value
+    ]
+    if not given:
+        hint = "imds-probe without --apply tells which there are."
+        raise UsageError("--apply wants one fix: --fix NAME", hint)
+    if len(given) > 1:
+        raise UsageError(f"--apply does one thing: {' and '.join(given)} do not go together", "Leave one of them away.")
+    if found.undo and (args.active or request.nodes or request.groups):
+        raise UsageError("--undo reverts a fix as it was carried out: no other nodes, and no --active")
     if args.active and found.name == "node-class":
         raise UsageError(
             "--active proves a fix on nodes that run, and after node-class Karpenter makes others",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, options, rights
 from kubectl_eksdoc.cli.confirming import NODES, confirm
-from kubectl_eksdoc.cli.metadata import fix_following
+from kubectl_eksdoc.cli.metadata import fix_following, undoing
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.fix_options import FixRequest
 from kubectl_eksdoc.cli.metadata.probing import Active
@@ -19,7 +19,7 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import Chosen
+    from kubectl_eksdoc.imds_probe.fixes.chooser import Chosen
     from kubectl_eksdoc.render.metadata_fix import FixView
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
 
@@ -60,6 +60,9 @@ def fixing(request: Request, fix: FixRequest, active: Active | None, around: Sur
         opening.told(world, request.options, around)
         if fix.resume:
             return fix_following.resumed(request, fix, active, world, around)
+        if fix.undo:
+            return undoing.undone(request, fix, world, around)
+        undoing.tell_open(request, world, around)
         return _fixed(request, fix, active, world, around)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
@@ -85,7 +88,7 @@ def _fixed(
     view = _view(request, fix, shown, world)
     if fix.dry != "none":
         return _dry(request, fix, shown, view, world, around)
-    say(around.stderr, f"{_preview(request, view, around)}\n")
+    say(around.stderr, f"{fix_following.preview(request, view, around)}\n")
     if shown.forbidden:
         around.note(f"nothing is done: {shown.forbidden}")
         return Answer(_as_data(request, view, around), exits.FAILS)
@@ -110,10 +113,11 @@ def _shown(request: Request, fix: FixRequest, world: MetadataWorld) -> _Shown:
     Raises:
         UsageError: there is no such fix, or not one.
     """
-    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import NotChosen, chosen, forbidden, offered
     from kubectl_eksdoc.flows.metadata import plan_imds
+    from kubectl_eksdoc.imds_probe.fixes.chooser import NotChosen, chosen, forbidden, offered
 
-    plan = plan_imds(reading.scope(request).of(world.cluster), world.machines, request.hops, world.inside)
+    cluster, intent = reading.scope(request).of(world.cluster), request.intent
+    plan = plan_imds(cluster, world.machines, request.hops, world.inside, intent=intent)
     named = bool(request.groups or request.nodes)
     found = chosen(offered(plan, world.cluster, world.vpc, world.profile, named), fix.name)
     if isinstance(found, NotChosen):
@@ -152,15 +156,6 @@ def _dry(
 def _as_data(request: Request, view: FixView, around: Surroundings) -> str:
     """Nothing on stdout for who reads a table: it was shown on stderr."""
     return fix_following.rendered(request, view, around) if request.options.output in ("json", "yaml") else ""
-
-
-def _preview(request: Request, view: FixView, around: Surroundings) -> str:
-    """Before anything is asked; it is no answer, so it goes to stderr."""
-    from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.render.metadata_fix import FORMATS
-
-    look = looks.decide(request.options, around.stderr, around.environ)
-    return FORMATS.render(view, "wide" if request.options.output == "wide" else "table", look)
 
 
 # The flags of every face of ``imds-probe`` that changes something: how it is confirmed, and that it is only shown.

@@ -16,15 +16,15 @@ from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, 
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.errors import AwsError, Forbidden, UsageError
+from kubectl_eksdoc.model import kinds
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.kinds import Resource
-    from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
     from kubectl_eksdoc.flows.ports import ProbeGround
+    from kubectl_eksdoc.imds_probe.probing.pods import Manner
+    from kubectl_eksdoc.model.aws.machines import MetadataOptions
+    from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.model.kinds import Resource
     from kubectl_eksdoc.render.look import Look
     from kubectl_eksdoc.render.metadata_probe import ProbeView
 
@@ -178,10 +178,10 @@ def probing(request: Request, active: Active, around: Surroundings) -> Answer:
 def _read(asking: _Asking) -> _Read:
     """AWS is asked of the nodes' instances where it can be, and of nothing else; nothing that is measured rests on
     it."""
-    from kubectl_eksdoc.core.model.asked import Unknown
-    from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-    from kubectl_eksdoc.core.plan.metadata.sources import service_now
     from kubectl_eksdoc.flows.metadata import facts_of_today
+    from kubectl_eksdoc.imds_probe.sources import service_now
+    from kubectl_eksdoc.model.asked import Unknown
+    from kubectl_eksdoc.model.aws.machines import MetadataOptions
 
     request, around = asking.request, asking.around
     try:
@@ -220,7 +220,7 @@ def manner_of(request: Request, active: Active) -> Manner:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.core.plan.metadata.probing.pods import IMAGE, NAMESPACE, Manner
+    from kubectl_eksdoc.imds_probe.probing.pods import IMAGE, NAMESPACE, Manner
 
     of_pod = reading.scope(request).namespace if request.pod else ""
     return Manner(active.image or IMAGE, active.namespace or of_pod or NAMESPACE, active.wait_s)
@@ -232,8 +232,8 @@ def _every(asking: _Asking) -> bool:
 
 def _dry(asking: _Asking, read: _Read) -> Answer:
     """What would be made, for kubectl; nobody is asked."""
-    from kubectl_eksdoc.core.model.asked import Unknown
-    from kubectl_eksdoc.core.plan.metadata.probing.result import plan_probe
+    from kubectl_eksdoc.imds_probe.probing.result import plan_probe
+    from kubectl_eksdoc.model.asked import Unknown
     from kubectl_eksdoc.render.metadata_probe import ProbeView
     from kubectl_eksdoc.render.metadata_probe.table import MANIFESTS
 
@@ -247,8 +247,8 @@ def _dry(asking: _Asking, read: _Read) -> Answer:
 
 
 def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
-    from kubectl_eksdoc.core.plan.metadata.probing.result import Probed
     from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
+    from kubectl_eksdoc.imds_probe.probing.result import Probed
     from kubectl_eksdoc.render.metadata_probe import FORMATS, ProbeView
 
     around, cluster = asking.around, read.cluster

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, since_from
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.plan.metadata.assumed import Assumed
     from kubectl_eksdoc.flows.metadata import Scope
+    from kubectl_eksdoc.imds_probe.assumed import Assumed, Intent
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
 
 
@@ -32,7 +32,7 @@ _WORKLOADS = {
 class Request:
     """`pod` is a name, "" for all; `workload` a kind and a name; `nodes` and `groups` narrow it down to some.
     `accepted`: finding codes that may be unknown. `earlier`: a file of an earlier answer, "" for none. `assumed`: of
-    the next nodes."""
+    the next nodes; `intent`: what is meant of all. `evidence`: CloudWatch is asked."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -44,6 +44,8 @@ class Request:
     earlier: str = ""
     assumed: Assumed | None = None
     workload: tuple[str, str] | None = None
+    intent: Intent | None = None
+    evidence: bool = False
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
@@ -71,6 +73,8 @@ class Request:
             since_from(args),
             args.assume,
             workloads[0] if workloads else None,
+            args.intent,
+            args.evidence is not None,
         )
 
     @property
@@ -84,6 +88,8 @@ class Request:
             "hops": self.hops,
             "accept-unknown": list(self.accepted),
             "assume": str(self.assumed or ""),
+            "intent": str(self.intent or ""),
+            "evidence": "cloudwatch" if self.evidence else "",
             "since": self.earlier,
         }
         if self.pod or self.workload:

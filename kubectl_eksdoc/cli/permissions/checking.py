@@ -10,7 +10,7 @@ from kubectl_eksdoc.cli.permissions.request import Request
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.plan.permissions import Wanted
+    from kubectl_eksdoc.permissions import Wanted
     from kubectl_eksdoc.render.look import Look
 
 
@@ -21,9 +21,9 @@ def checked(request: Request, wanted: Wanted, look: Look, around: Surroundings) 
         UsageError: there is no such output format.
     """
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.core.model.cluster import Cluster, Source
-    from kubectl_eksdoc.core.plan.permissions import held
     from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.model.cluster import Cluster, Source
+    from kubectl_eksdoc.permissions import held
     from kubectl_eksdoc.render.identity import identity_line
     from kubectl_eksdoc.render.permissions import CHECK_FORMATS, CheckView
 

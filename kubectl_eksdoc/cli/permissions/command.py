@@ -24,14 +24,14 @@ from kubectl_eksdoc.cli.permissions.request import (
 )
 from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model import permissions
-from kubectl_eksdoc.core.model.coredns import SYSTEM
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.coredns import SYSTEM
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.permissions import OptIn
-    from kubectl_eksdoc.core.plan.permissions import Wanted
+    from kubectl_eksdoc.model.permissions import OptIn
+    from kubectl_eksdoc.permissions import Wanted
     from kubectl_eksdoc.render.look import Look
 
 NAME = "permissions"
@@ -190,7 +190,7 @@ def _policy(request: Request, found: Wanted, look: Look, around: Surroundings) -
     Raises:
         UsageError: AWS is not asked, or it is too long for one policy, or has no such part.
     """
-    from kubectl_eksdoc.core.plan.permissions import LONGEST, policies
+    from kubectl_eksdoc.permissions import LONGEST, policies
     from kubectl_eksdoc.render.encode import to_json
 
     parts = policies(found.actions, request.place)

@@ -7,16 +7,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kubectl_eksdoc.amazon.iam import Place
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, opted_from
 from kubectl_eksdoc.cli.permissions import rights
 from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation
 from kubectl_eksdoc.cli.rights import Places
-from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.journal import is_namespace
-from kubectl_eksdoc.core.plan.permissions import KINDS, Subject
-from kubectl_eksdoc.core.rules.iam import Place
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.coredns import SYSTEM
+from kubectl_eksdoc.model.journal import is_namespace
+from kubectl_eksdoc.permissions import KINDS, Subject
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 PROBE_NAMESPACE = "default"

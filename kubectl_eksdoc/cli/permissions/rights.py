@@ -13,15 +13,15 @@ from kubectl_eksdoc.cli.in_cluster import IN_CLUSTER
 from kubectl_eksdoc.cli.rights import Places, Right, asked
 from kubectl_eksdoc.cli.rights import asked as lost
 from kubectl_eksdoc.cli.rights import commands as registered
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.permissions import Permission
-from kubectl_eksdoc.core.model.spelling import maybe
-from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.plan.permissions import Asked, Needed, Wanted, together
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.coredns import SYSTEM
+from kubectl_eksdoc.model.permissions import Permission
+from kubectl_eksdoc.model.spelling import maybe
+from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.permissions import Asked, Needed, Wanted, together
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.parser import Parser
@@ -303,8 +303,8 @@ def _in_cluster(command: Invocation, name: str, opted: Collection[str]) -> tuple
 def _of_aws(command: Invocation, name: str) -> tuple[Question, ...]:
     found = rights.of_aws(name)
     if _chooses(command) and not name.endswith(IN_CLUSTER):
+        from kubectl_eksdoc.check.registry import needs_of
         from kubectl_eksdoc.cli.check.choosing import chosen_from
-        from kubectl_eksdoc.core.plan.check.registry import needs_of
 
         besides = rights.ASKED_OF_AWS.get(name, ()) if name in rights.BESIDES else ()
         return (*registered.asked(needs_of(chosen_from(command.args))), *besides)
@@ -319,8 +319,8 @@ def _chooses(command: Invocation) -> bool:
 
 
 def _narrowed(args: argparse.Namespace) -> tuple[Right, ...]:
+    from kubectl_eksdoc.check.registry import needs_of
     from kubectl_eksdoc.cli.check.choosing import chosen_from
-    from kubectl_eksdoc.core.plan.check.registry import needs_of
     from kubectl_eksdoc.flows.check.looking import kinds_for
 
     chosen = chosen_from(args)

@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from kubectl_eksdoc.cli.rights import asked, commands
 from kubectl_eksdoc.cli.rights.commands import DRAIN_PLAN, MEASURED_WITH
 from kubectl_eksdoc.cli.rights.right import Places, Right, needed_with
-from kubectl_eksdoc.core.model import permissions
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.permissions import Need, Needs, Permission
 from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.permissions import Need, Needs, Permission
 
 ACCESS_REVIEWS = Resource(
     "SelfSubjectAccessReview", "selfsubjectaccessreviews", "authorization.k8s.io", namespaced=False
@@ -88,7 +88,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "permissions --check": (Right("create", ACCESS_REVIEWS, True),),
 }
 
-BESIDES = ("check --changed-since", "check --refresh-insights")
+BESIDES = ("check --changed-since", "check --refresh-insights", "imds-probe --evidence")
 """What is added to the rights of the command without that flag; the others are whole."""
 
 

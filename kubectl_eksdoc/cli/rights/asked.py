@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.questions import Question
 
 _OF_INTERRUPTION = (
     questions.CALLER,
@@ -75,6 +75,7 @@ BY_COMMAND: Mapping[str, tuple[Question, ...]] = {
         questions.INSTANCES,
         questions.NODE_GROUP,
         questions.SCALING_GROUPS,
+        questions.LAUNCH_CONFIGURATIONS,
         questions.TEMPLATE_VERSIONS,
         questions.IMAGES,
         questions.METADATA_DEFAULTS,
@@ -87,6 +88,7 @@ BY_COMMAND: Mapping[str, tuple[Question, ...]] = {
     **dict.fromkeys(WISHES, _OF_COREDNS),
     "coredns-lameduck --apply": (*_OF_COREDNS, questions.UPDATE_ADDON, questions.UPDATE, questions.UPDATES),
     "interruption": _OF_INTERRUPTION,
+    "imds-probe --evidence": (questions.METRICS,),
     "imds-probe --active": (questions.CALLER, questions.CLUSTER, questions.INSTANCES),
     "imds-probe --apply": tuple(question for each in OF_FIX.values() for question in each),
 }
@@ -127,11 +129,13 @@ OF: Mapping[Question, str] = {
     questions.IMAGES: "what a launch template leaves to the AMI is unknown",
     questions.TEMPLATE_VERSIONS: "the next node of a group with a launch template of its owner's is unknown",
     questions.METADATA_DEFAULTS: "what a launch template leaves to the account is unknown",
+    questions.LAUNCH_CONFIGURATIONS: "the next node of a group with a launch configuration is unknown",
     questions.SCALING_GROUPS: "the next node of eksctl's and of self-managed groups is unknown",
     questions.SUBNETS: "how many addresses the subnets have left is unknown",
     questions.PARAMETER: "which AMI releases are the latest is unknown",
     questions.QUOTA: "how many more instances the account may have is unknown",
-    questions.METRICS: "failed deliveries, use of quotas, and fetches from the queue, are unknown",
+    questions.METRICS: "failed deliveries, use of quotas, fetches from the queue, and requests without a token, are "
+    "unknown",
     questions.TARGET_HEALTH: "the health of the affected targets is unknown",
     questions.SPOT_REQUESTS: "a notice is known by Events of the cluster only",
     questions.QUEUE_URL: "whether there is a queue is unknown",

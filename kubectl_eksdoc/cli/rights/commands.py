@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
+from kubectl_eksdoc.amazon.upgrades.removed_apis import READ_TO
+from kubectl_eksdoc.amazon.upgrades.written_kinds import OLDEST, going, gone_before
 from kubectl_eksdoc.cli.rights import asked as of_aws
 from kubectl_eksdoc.cli.rights.right import NOTHING_WITHOUT, Right
-from kubectl_eksdoc.core.model import kinds, permissions
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.model.check_needs import FURTHER, Need
-from kubectl_eksdoc.core.model.coredns import SYSTEM
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.placing import PLACED, RBAC
-from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.rules.upgrades.removed_apis import READ_TO
-from kubectl_eksdoc.core.rules.upgrades.written_kinds import OLDEST, going, gone_before
+from kubectl_eksdoc.model import kinds, permissions
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.check_needs import FURTHER, Need
+from kubectl_eksdoc.model.coredns import SYSTEM
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.placing import PLACED, RBAC
+from kubectl_eksdoc.model.versions import Version
 
 # The rights of drains: to plan them, to run them, and to look at runs.
 
@@ -272,6 +272,7 @@ OF_NEED: Mapping[Need, tuple[Right, ...]] = {
     Need.PLAN_IMDS: IMDS_PROBE,
     Need.PLAN_DNS: (*COREDNS, *INTERRUPTION),
     Need.PLAN_INTERRUPTION: INTERRUPTION,
+    Need.PROXY: (Right("get", kinds.CONFIG_MAPS, lost="the mode of kube-proxy is unknown", namespace=SYSTEM),),
 }
 """Besides the lists that a check judges by. Of `API_WRITTEN` and `API_GONE` all that ways to the `NEXT` version need.
 What is not in here needs no right of the cluster."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.permissions import OptIn, Permission
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.permissions import OptIn, Permission
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 """The commands that change a cluster by draining it, and those that look after a run.
 
 Belongs here: what was asked for, what must be typed, what is shown while it goes on.
-Never here: who may be evicted (that is `core.run`), a request to a cluster.
+Never here: who may be evicted (that is `drain.run`), a request to a cluster.
 """

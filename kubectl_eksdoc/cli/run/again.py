@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from kubectl_eksdoc.cli import drain
 from kubectl_eksdoc.cli.parser import Parser, spelled_out, strays
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.core.plan.drain.comparison.comparing import ORDER
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.run.limits import Limits
+from kubectl_eksdoc.drain.comparison.comparing import ORDER
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.run.limits import Limits
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.drain.invocation import option_words
 from kubectl_eksdoc.wiring.runs import Hooks

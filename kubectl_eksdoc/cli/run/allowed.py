@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model import permissions
-from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.permissions import Permission
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+    from kubectl_eksdoc.drain.result import DrainPlan
+    from kubectl_eksdoc.model.connection import Connection
 
 
 # Whether anything may be changed from this environment.

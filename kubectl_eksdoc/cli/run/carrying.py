@@ -20,11 +20,11 @@ from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run.face import FaceOf, RunFace, Told, Wanted
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-    from kubectl_eksdoc.core.run.limits import Limits
+    from kubectl_eksdoc.drain.result import DrainPlan
+    from kubectl_eksdoc.drain.run.limits import Limits
     from kubectl_eksdoc.flows.run.draining import Ended
     from kubectl_eksdoc.flows.run.running import Running
+    from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.render.run.view import RunView
 
 
@@ -56,6 +56,7 @@ class Carrying:
         self._began = around.now()
         self._face: RunFace | None = None
         self._world: RunEdges | None = None
+        self._left: tuple[Cluster, Ended] | None = None
         self.asked_before = ("", "")
         """What was asked of the run before it was ours, as `RunEdges.wanted`: it holds until something else is."""
 
@@ -125,7 +126,21 @@ class Carrying:
             hooks,
             check,
             face.explain,
+            self._leave,
         )
+
+    def _leave(self, cluster: Cluster, ended: Ended) -> None:
+        self._left = cluster, ended
+
+    @contextmanager
+    def answering(self, options: Mapping[str, object], limits: Limits, *, resumed: bool = False) -> Iterator[None]:
+        """An error that ends a run has an answer, too: what was done until then."""
+        try:
+            yield
+        except Stopped as error:
+            if self._left is not None:
+                error.answer = self.answer(*self._left, options, limits, resumed=resumed).text
+            raise
 
     def answer(
         self,
@@ -155,7 +170,7 @@ class Carrying:
         resumed: bool = False,
     ) -> RunView:
         """What every format of it is made from."""
-        from kubectl_eksdoc.core.run.baking import bake_of
+        from kubectl_eksdoc.drain.run.patience import bake_of
         from kubectl_eksdoc.render.record.view import RecordView
         from kubectl_eksdoc.render.run.view import RunView
 

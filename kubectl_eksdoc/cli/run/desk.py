@@ -21,18 +21,18 @@ from kubectl_eksdoc.cli.run.new_run import NewRun
 from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.run.rest import Rest
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.model.journal import Phase
 from kubectl_eksdoc.tui.run.state import Kind, Live, Outcome, Prepared
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.cluster import Cluster, Identity
-    from kubectl_eksdoc.core.model.journal import RunSummary
-    from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+    from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+    from kubectl_eksdoc.drain.result import DrainPlan
     from kubectl_eksdoc.flows.run.running import Tried
+    from kubectl_eksdoc.model.cluster import Cluster, Identity
+    from kubectl_eksdoc.model.journal import RunSummary
     from kubectl_eksdoc.render.drain.view import DrainView
     from kubectl_eksdoc.render.run.view import RunView
 
@@ -67,14 +67,14 @@ class RunDesk:
             raise rights.explained(error, new_run.COMMAND) from error
 
     def runs(self) -> Sequence[RunSummary]:
-        from kubectl_eksdoc.core.model.journal import ROLLED_BACK
+        from kubectl_eksdoc.model.journal import ROLLED_BACK
 
         listed = self._around.edges.open_runs(self._reach().connection, self._keeping("")).all()
         return [run for run in listed if run.said != ROLLED_BACK]
 
     def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> Prepared:
-        from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift, promise_of
-        from kubectl_eksdoc.core.run.limits import Limits
+        from kubectl_eksdoc.drain.comparison.changes import check_drift, promise_of
+        from kubectl_eksdoc.drain.run.limits import Limits
 
         self._check_free()
         check_writable(self._around.environ, new_run.COMMAND)
@@ -109,7 +109,7 @@ class RunDesk:
         )
 
     def prepare_going_on(self, run: str) -> Prepared:
-        from kubectl_eksdoc.core.run.journal import replay
+        from kubectl_eksdoc.drain.run.journal import replay
         from kubectl_eksdoc.render.drain.view import DrainView
 
         self._check_free()
@@ -144,7 +144,7 @@ class RunDesk:
         return self._prepared(Kind.GO_ON, who, _drained(view), begin, notes, view, run, also)
 
     def prepare_giving_back(self, run: str) -> Prepared:
-        from kubectl_eksdoc.core.model import kinds
+        from kubectl_eksdoc.model import kinds
 
         self._check_free()
         check_writable(self._around.environ, rollback.COMMAND)
@@ -199,7 +199,7 @@ class RunDesk:
         return Prepared(kind, name, nodes, typed, begin, tuple(notes.said), view, run)
 
     def _begin(self, run: str, kind: Kind, view: DrainView | None, carry: Callable[[FaceOf], Outcome]) -> LiveRun:
-        from kubectl_eksdoc.core.run.chronicle import aimed_by
+        from kubectl_eksdoc.drain.run.chronicle import aimed_by
 
         self._check_free()
         aims = aimed_by(view.plan) if view is not None else ()
@@ -210,8 +210,8 @@ class RunDesk:
 
     def _overrule(self, run: str) -> None:
         """What others asked of it holds no more."""
-        from kubectl_eksdoc.core.model.journal import Phase
         from kubectl_eksdoc.errors import EksdocError
+        from kubectl_eksdoc.model.journal import Phase
 
         keeping = self._keeping(run)
         try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import confirming, drain, exits, in_cluster
 from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.in_cluster import Inside
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
@@ -32,13 +33,13 @@ from kubectl_eksdoc.cli.run.new_run import (
 )
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import Drifted, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.baseline import Baseline
-    from kubectl_eksdoc.core.run.limits import Limits
+    from kubectl_eksdoc.drain.run.limits import Limits
+    from kubectl_eksdoc.model.baseline import Baseline
     from kubectl_eksdoc.render.drain import DrainView
     from kubectl_eksdoc.render.look import Look
 
@@ -109,7 +110,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     run_options.add_carry_on(parser)
     in_cluster.add_to(parser.add_argument_group("In the cluster"), "do it by a Job")
     drain.add_policy(parser, runs=True)
-    run_options.add_dry_run(parser)
+    server = "ask the API server whether it would accept the first of it"
+    shared_options.add_dry_run(parser, "show what would be done", server)
     parser.set_defaults(leaf=parser, command=run_drain, baseline=None)
 
 
@@ -182,7 +184,7 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: Surrounding
         plan = PlanRequest(GlobalOptions.from_args(args), SourceChoice(), *_of(saved))
     else:
         plan = PlanRequest.from_args(args, words)
-    dry = run_options.dry_from(args)
+    dry = shared_options.dry_from(args)
     given, namespace = run_options.given_from(args), run_options.namespace_from(args)
     limits, hooks = run_options.limits_from(args), run_options.hooks_from(args)
     carried = "" if args.carry_on is None else rest.check_id(args.carry_on)
@@ -223,8 +225,8 @@ def _planned(request: _Request, around: Surroundings) -> Read:
 
 
 def _check_saved(saved: Baseline, read: Read) -> None:
-    from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift
-    from kubectl_eksdoc.core.plan.since.side import Sameness, kinship
+    from kubectl_eksdoc.baseline.side import Sameness, kinship
+    from kubectl_eksdoc.drain.comparison.changes import check_drift
 
     akin = kinship(saved, read.cluster)
     if akin.sameness is not Sameness.SAME:
@@ -258,7 +260,7 @@ def _show_in_short(request: _Request, read: Read, around: Surroundings) -> None:
 
 def _view(request: _Request, read: Read) -> DrainView:
     from kubectl_eksdoc.cli import opening
-    from kubectl_eksdoc.core.run.baking import bake_of
+    from kubectl_eksdoc.drain.run.patience import bake_of
     from kubectl_eksdoc.render.drain import DrainView
 
     reached_by = opening.words(SourceChoice(), request.options, read.cluster.identity.context)
@@ -309,11 +311,12 @@ def _carried_out(wanted: NewRun, read: Read, carried: str, around: Surroundings)
 
     if carried:
         carrying = rest.carrying_on(wanted, carried, around)
-        with rest.started_again():
+        with rest.started_again(), carrying.answering(as_given(wanted), wanted.limits):
             fresh, ended = carried_out(wanted, read, carrying, around)
         return rest.by_itself(carrying.answer(fresh.cluster, ended, as_given(wanted), wanted.limits), ended)
     edges = around.edges
     keeping = edges.keeping(edges.new_run_id(around.now()), wanted.namespace, around.environ)
     carrying = Carrying(COMMAND, around, wanted.plan.options, keeping, wanted.hooks)
-    fresh, ended = carried_out(wanted, read, carrying, around)
+    with carrying.answering(as_given(wanted), wanted.limits):
+        fresh, ended = carried_out(wanted, read, carrying, around)
     return carrying.answer(fresh.cluster, ended, as_given(wanted), wanted.limits)

@@ -11,11 +11,11 @@ from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.streams import is_left, say
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.run.moments import Moment
-from kubectl_eksdoc.core.run.standing import Reason, Standing
+from kubectl_eksdoc.drain.run.moments import Moment
+from kubectl_eksdoc.drain.run.standing import Reason, Standing
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.flows.run.draining import Wish, Wished
+from kubectl_eksdoc.model.journal import Phase
 from kubectl_eksdoc.render.run import events
 
 UNREAD = "nobody reads its output any more"

@@ -19,13 +19,13 @@ from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run import rest
 from kubectl_eksdoc.cli.run.new_run import NewRun, Read, check_others
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.journal import is_run_id
 from kubectl_eksdoc.errors import Locked, UsageError
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.journal import is_run_id
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for plans
-    from kubectl_eksdoc.core.plan.in_cluster import Avoided, Errand
+    from kubectl_eksdoc.in_cluster import Avoided, Errand
     from kubectl_eksdoc.render.roles import Manifests
 
 COMMAND = f"drain run {in_cluster.IN_CLUSTER}"
@@ -65,7 +65,7 @@ def inside(
         Locked: another one is under way.
         EksdocError: as `applying.shown_or_created`.
     """
-    from kubectl_eksdoc.core.plan.in_cluster import avoided, objects, rooms
+    from kubectl_eksdoc.in_cluster import avoided, objects, rooms
 
     if not read.nodes:
         around.note("nothing is drained: no node of the plan can be")
@@ -104,7 +104,7 @@ def _check_jobs(read: Read) -> None:
     Raises:
         Locked: the Job of an earlier one is not over.
     """
-    from kubectl_eksdoc.core.model.commands import shell
+    from kubectl_eksdoc.model.commands import shell
 
     for job in read.cluster.jobs:
         if job.name.startswith(NAMES) and is_run_id(job.name.removeprefix(NAMES)) and not job.finished:
@@ -122,7 +122,7 @@ def _packed(plan: Doc, around: Surroundings) -> bytes:
     Raises:
         UsageError: no ConfigMap can hold even that.
     """
-    from kubectl_eksdoc.core.plan.in_cluster import LARGEST, needed
+    from kubectl_eksdoc.in_cluster import LARGEST, needed
     from kubectl_eksdoc.render.encode import to_json
 
     found = around.edges.packed(to_json(plan))
@@ -138,7 +138,7 @@ def _packed(plan: Doc, around: Surroundings) -> bytes:
 
 
 def _errand(wanted: NewRun, read: Read, run: str, plan: bytes, how: Inside) -> Errand:
-    from kubectl_eksdoc.core.plan.in_cluster import FOLDER, Errand
+    from kubectl_eksdoc.in_cluster import FOLDER, Errand
 
     who = read.cluster.identity
     names = (("--cluster-name", who.cluster), ("--region", who.region))
@@ -168,7 +168,7 @@ def _errand(wanted: NewRun, read: Read, run: str, plan: bytes, how: Inside) -> E
 def _manifests(
     wanted: NewRun, read: Read, errand: Errand, docs: Sequence[Doc], away: Avoided, reached: Sequence[str]
 ) -> Manifests:
-    from kubectl_eksdoc.core.model.commands import shell
+    from kubectl_eksdoc.model.commands import shell
     from kubectl_eksdoc.render.roles import Manifests, Step, logs, taken_away
     from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 

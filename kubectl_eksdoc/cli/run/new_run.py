@@ -19,10 +19,10 @@ from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.cli.run.carrying import Carrying
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-    from kubectl_eksdoc.core.run.limits import Limits
+    from kubectl_eksdoc.drain.result import DrainPlan
+    from kubectl_eksdoc.drain.run.limits import Limits
     from kubectl_eksdoc.flows.run.draining import Ended
+    from kubectl_eksdoc.model.cluster import Cluster
 
 COMMAND = "drain run"
 
@@ -65,8 +65,8 @@ def read_and_plan(
     Raises:
         EksdocError: the cluster cannot be read, or what was named is not there. Forbidden says what to ask for.
     """
-    from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.flows.drain import plan_drain
+    from kubectl_eksdoc.model.cluster import Identity
 
     options, plan = wanted.plan.options, wanted.plan
     given = Identity(cluster=options.cluster_name, region=options.region)
@@ -111,7 +111,7 @@ def carried_out(wanted: NewRun, read: Read, carrying: Carrying, around: Surround
     """
     from kubectl_eksdoc import __version__
     from kubectl_eksdoc.cli.run.again import words_of
-    from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift, promise_of
+    from kubectl_eksdoc.drain.comparison.changes import check_drift, promise_of
     from kubectl_eksdoc.flows.run.running import Told, run_plan
 
     with carrying.open() as world:

@@ -14,11 +14,11 @@ from kubectl_eksdoc.errors import Locked, UsageError
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.nodes import Node
-    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+    from kubectl_eksdoc.drain.result import DrainPlan
     from kubectl_eksdoc.flows.ports import Runs
     from kubectl_eksdoc.flows.run.journal import FoundRun
+    from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.model.nodes import Node
 
 
 NOT_KNOWN = (
@@ -53,7 +53,7 @@ class Noted:
 
     def found(self, nodes: tuple[Node, ...], name: str = "") -> tuple[FoundRun, ...]:
         """All runs that these nodes name, or the one called `name`."""
-        from kubectl_eksdoc.core.run.account import noted_runs
+        from kubectl_eksdoc.drain.run.account import noted_runs
         from kubectl_eksdoc.flows.run.journal import found_runs
 
         noted = [each for each in noted_runs(nodes) if name in ("", each.run)]

@@ -9,11 +9,11 @@ from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.confirming import NODES, Given
 from kubectl_eksdoc.cli.declared import add_options, given_of
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.acts import AFTER_WAVE, BEFORE_WAVE
-from kubectl_eksdoc.core.model.connection import Waiting
-from kubectl_eksdoc.core.model.options import given
-from kubectl_eksdoc.core.run.limits import BETWEEN_WAVES, GUARDS, THE_END, Limits
+from kubectl_eksdoc.drain.run.limits import BETWEEN_WAVES, GUARDS, THE_END, Limits
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE
+from kubectl_eksdoc.model.connection import Waiting
+from kubectl_eksdoc.model.options import given
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks
 
 NAMESPACE_FLAG = "--journal-namespace"
@@ -127,19 +127,3 @@ def add_between_waves(parser: argparse.ArgumentParser) -> None:
 def hooks_from(args: argparse.Namespace) -> Hooks:
     given = {when: getattr(args, flag[2:].replace("-", "_")) for flag, when in _HOOKS.items()}
     return Hooks({when: command for when, command in given.items() if command}, args.hook_timeout)
-
-
-def add_dry_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--dry-run",
-        dest="dry",
-        type=values.DRY_RUN,
-        default="none",
-        metavar="[client|server]",
-        help="show what would be done; server: ask the API server whether it would accept the first of it",
-    )
-
-
-def dry_from(args: argparse.Namespace) -> str:
-    """``client``, ``server`` or "" (no dry run)."""
-    return "" if args.dry == "none" else str(args.dry)

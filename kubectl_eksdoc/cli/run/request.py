@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.journal import Phase, RunSummary, is_run_id
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.journal import Phase, RunSummary, is_run_id
 
 LIST = "kubectl eksdoc drain status lists the runs of this cluster."
 

@@ -21,7 +21,6 @@ from kubectl_eksdoc.cli.run.new_run import NewRun, check_others
 from kubectl_eksdoc.cli.run.noted import Noted
 from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.journal import DONE, TOLD_TO_END, is_run_id
 from kubectl_eksdoc.errors import (
     Forbidden,
     JournalError,
@@ -31,20 +30,21 @@ from kubectl_eksdoc.errors import (
     Unreachable,
     UsageError,
 )
+from kubectl_eksdoc.model.journal import DONE, TOLD_TO_END, is_run_id
 from kubectl_eksdoc.wiring.runs import Hooks
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run.again import Asked
     from kubectl_eksdoc.cli.run.carrying import Carrying
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-    from kubectl_eksdoc.core.run.account import GoOn, Over
-    from kubectl_eksdoc.core.run.journal import Journaled
-    from kubectl_eksdoc.core.run.limits import Limits
+    from kubectl_eksdoc.drain.result import DrainPlan
+    from kubectl_eksdoc.drain.run.account import GoOn, Over
+    from kubectl_eksdoc.drain.run.journal import Journaled
+    from kubectl_eksdoc.drain.run.limits import Limits
     from kubectl_eksdoc.flows.ports import Runs
     from kubectl_eksdoc.flows.run.draining import Ended
     from kubectl_eksdoc.flows.run.running import Meant
+    from kubectl_eksdoc.model.cluster import Cluster
 
 
 COMMAND = "drain resume"
@@ -77,8 +77,8 @@ class Rest:
         Raises:
             UsageError: nobody can go on with it.
         """
-        from kubectl_eksdoc.core.model import kinds
         from kubectl_eksdoc.flows.run.resuming import rest_of
+        from kubectl_eksdoc.model import kinds
 
         asked = asked_of(run, journaled)
         limits = replace(asked.limits, **given)
@@ -90,7 +90,7 @@ class Rest:
 
     def meant(self) -> Meant:
         """Once what is deleted past its budget was typed back."""
-        from kubectl_eksdoc.core.plan.drain.comparison.drift import promise_of
+        from kubectl_eksdoc.drain.comparison.changes import promise_of
         from kubectl_eksdoc.flows.run.running import Meant
 
         typed = frozenset(eviction.pod.uid for eviction in self.plan.past_budgets)
@@ -204,7 +204,7 @@ def gone_on_with(wanted: NewRun, run: str, around: Surroundings) -> Answer | Non
 
 
 def _gone_on_with(wanted: NewRun, run: str, around: Surroundings) -> Answer | None:
-    from kubectl_eksdoc.core.run.account import Over
+    from kubectl_eksdoc.drain.run.account import Over
     from kubectl_eksdoc.flows.run.running import Meant, go_on
 
     carrying = carrying_on(wanted, run, around)
@@ -217,7 +217,7 @@ def _gone_on_with(wanted: NewRun, run: str, around: Surroundings) -> Answer | No
         return _over(run, ahead, around)
     around.note(f"run {run} is there already: it goes on")
     asked = asked_of(run, stands)
-    with carrying.open(TAKES_S) as world:
+    with carrying.answering({"run": run}, wanted.limits, resumed=True), carrying.open(TAKES_S) as world:
         ahead, _ = _found(runs, run) or (ahead, stands)  # somebody may have asked for something meanwhile
         if isinstance(ahead, Over):
             return _over(run, ahead, around)
@@ -265,8 +265,8 @@ def by_itself(answer: Answer, ended: Ended) -> Answer:
 
 
 def _found(runs: Runs, run: str) -> tuple[GoOn | Over, Journaled] | None:
-    from kubectl_eksdoc.core.run.account import again
-    from kubectl_eksdoc.core.run.journal import replay
+    from kubectl_eksdoc.drain.run.account import again
+    from kubectl_eksdoc.drain.run.journal import replay
 
     there = next((each for each in runs.all() if each.run == run), None)
     if there is None:

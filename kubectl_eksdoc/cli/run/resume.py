@@ -21,13 +21,13 @@ from kubectl_eksdoc.cli.run.rest import COMMAND, Rest, gone_on
 from kubectl_eksdoc.cli.run.status import asked
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.model.journal import Phase
 from kubectl_eksdoc.wiring.runs import Hooks
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.run.limits import Limits
+    from kubectl_eksdoc.drain.run.limits import Limits
     from kubectl_eksdoc.render.drain import DrainView
 
 _ABOUT = """\
@@ -73,7 +73,7 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    from kubectl_eksdoc.core.run.journal import replay
+    from kubectl_eksdoc.drain.run.journal import replay
     from kubectl_eksdoc.render.run.formats import FORMATS
 
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
@@ -106,7 +106,8 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     here = around.edges.keeping(run.run, request.namespace, around.environ)
     hooks = rest.hooks(run_options.hooks_from(args), args.without_hooks)
     carrying = Carrying(COMMAND, around, request.options, here, hooks)
-    cluster, ended = gone_on(run.run, rest, request, limits, carrying, around)
+    with carrying.answering({"run": run.run}, limits, resumed=True):
+        cluster, ended = gone_on(run.run, rest, request, limits, carrying, around)
     return carrying.answer(cluster, ended, {"run": run.run}, limits, resumed=True)
 
 
@@ -120,7 +121,8 @@ def _finished(run: str, rest: Rest, request: RunRequest, around: Surroundings) -
     here = around.edges.keeping(run, request.namespace, around.environ)
     carrying = Carrying(COMMAND, around, request.options, here, Hooks())
     limits = rest.limits({})
-    cluster, ended = gone_on(run, rest, request, limits, carrying, around)
+    with carrying.answering({"run": run}, limits, resumed=True):
+        cluster, ended = gone_on(run, rest, request, limits, carrying, around)
     answer = carrying.answer(cluster, ended, {"run": run}, limits, resumed=True)
     text = f"run {run} has ended: every node of it is done or gone\n" if ended.whole else answer.text
     pages = request.options.output in ("table", "wide")
@@ -132,7 +134,7 @@ def _check_removed(request: RunRequest, around: Surroundings) -> None:
     Raises:
         UsageError: nodes know the run that is meant, and its journal is gone, or in another namespace.
     """
-    from kubectl_eksdoc.core.model import kinds
+    from kubectl_eksdoc.model import kinds
 
     noted = Noted(request.options, request.namespace, around)
     reader = around.open_reader(SourceChoice(), request.options.connection, None)
@@ -147,7 +149,7 @@ def _check_removed(request: RunRequest, around: Surroundings) -> None:
 
 
 def _show(rest: Rest, request: RunRequest, limits: Limits, around: Surroundings) -> DrainView:
-    from kubectl_eksdoc.core.run.baking import bake_of
+    from kubectl_eksdoc.drain.run.patience import bake_of
     from kubectl_eksdoc.render.drain import DrainView
     from kubectl_eksdoc.render.drain.formats import preview
     from kubectl_eksdoc.render.identity import identity_line

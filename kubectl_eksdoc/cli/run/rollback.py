@@ -17,17 +17,17 @@ from kubectl_eksdoc.cli.run.noted import NOT_KNOWN, Noted
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen
 from kubectl_eksdoc.cli.run.status import asked
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.journal import Phase, RunSummary
-from kubectl_eksdoc.core.run.limits import SETTLES_S
+from kubectl_eksdoc.drain.run.limits import SETTLES_S
 from kubectl_eksdoc.errors import Forbidden, Locked, UsageError
+from kubectl_eksdoc.model.journal import Phase, RunSummary
 from kubectl_eksdoc.wiring.runs import Hooks
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.nodes import Node
     from kubectl_eksdoc.flows.ports import Runs
     from kubectl_eksdoc.flows.run.journal import FoundRun
     from kubectl_eksdoc.flows.run.rolling_back import RolledBack
+    from kubectl_eksdoc.model.nodes import Node
 
 
 # What a run has changed of nodes, and giving that back. Who shows it and asks for what must be typed is somebody
@@ -86,8 +86,8 @@ def to_give_back_of(runs: Runs, nodes: tuple[Node, ...], request: RunRequest, ar
 
 def _kept(runs: Runs, run: RunSummary, nodes: tuple[Node, ...]) -> ToGiveBack:
     """By its journal, and by what else nodes say of it."""
-    from kubectl_eksdoc.core.run.account import noted_of, to_give_back
-    from kubectl_eksdoc.core.run.journal import replay
+    from kubectl_eksdoc.drain.run.account import noted_of, to_give_back
+    from kubectl_eksdoc.drain.run.journal import replay
 
     journaled = replay(runs.entries(run.run))
     noted = noted_of(nodes, run.run)
@@ -133,7 +133,7 @@ def given_back(which: ToGiveBack, request: RunRequest, carrying: Carrying, aroun
     Raises:
         as `Carrying.open` and `roll_back`.
     """
-    from kubectl_eksdoc.core.run.limits import Limits
+    from kubectl_eksdoc.drain.run.limits import Limits
     from kubectl_eksdoc.flows.run.rolling_back import roll_back
 
     waiting = run_options.waiting(Limits(), around)
@@ -185,7 +185,7 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Surroun
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    from kubectl_eksdoc.core.model import kinds
+    from kubectl_eksdoc.model import kinds
 
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
     options = request.options

@@ -15,13 +15,12 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # the first paint must not pay for runs
-    from kubectl_eksdoc.cli.run.demo import DemoCluster
     from kubectl_eksdoc.cli.run.desk import RunDesk
-    from kubectl_eksdoc.cli.run.live import LiveRun
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.journal import RunSummary
-    from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+    from kubectl_eksdoc.cli.run.live import DemoCluster, LiveRun
+    from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
     from kubectl_eksdoc.flows.run.running import Tried
+    from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.model.journal import RunSummary
     from kubectl_eksdoc.render.drain.view import DrainView
     from kubectl_eksdoc.tui.run.state import Desk, Live, Prepared
 
@@ -97,7 +96,7 @@ class ScreenRuns:
         from kubectl_eksdoc.cli.run.desk import RunDesk
 
         if self._source.demo:
-            from kubectl_eksdoc.cli.run.demo import SPEED, DemoCluster
+            from kubectl_eksdoc.cli.run.live import SPEED, DemoCluster
 
             self._demo = DemoCluster(self._around, self._options)
             desk = RunDesk(self._demo.around, self._demo.reach, speed=SPEED)
@@ -111,7 +110,7 @@ class ScreenRuns:
         self.left_in_the_middle = True
         around = self._around
         with around.edges.told_to_stop() as told:  # before anything else: nobody hears signals since the screens ended
-            from kubectl_eksdoc.core.run.standing import Standing
+            from kubectl_eksdoc.drain.run.standing import Standing
             from kubectl_eksdoc.flows.run.draining import Wish
             from kubectl_eksdoc.render.run import events
 

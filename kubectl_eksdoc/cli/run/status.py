@@ -21,19 +21,19 @@ from kubectl_eksdoc.cli.run.noted import Noted
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
 from kubectl_eksdoc.cli.streams import is_left
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.journal import Phase, RunSummary
-from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.errors import Forbidden, JournalError, UsageError
+from kubectl_eksdoc.model.journal import Phase, RunSummary
+from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.wiring.runs import Keeping
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.model.journal import Held, RunNote, RunSummary
-    from kubectl_eksdoc.core.model.nodes import Node
-    from kubectl_eksdoc.core.run.others import OthersNode
-    from kubectl_eksdoc.core.run.replay import Recording
+    from kubectl_eksdoc.drain.run.others import OthersNode
+    from kubectl_eksdoc.drain.run.replay import Recording
     from kubectl_eksdoc.flows.ports import Runs
+    from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.model.journal import Held, RunNote, RunSummary
+    from kubectl_eksdoc.model.nodes import Node
     from kubectl_eksdoc.render.run.status_view import StatusView, WithoutJournal
 
 
@@ -157,7 +157,7 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     Raises:
         EksdocError: there is no such run, or the cluster is at fault.
     """
-    from kubectl_eksdoc.core.run.replay import of_journal
+    from kubectl_eksdoc.drain.run.replay import of_journal
     from kubectl_eksdoc.render.run.status import FORMATS
 
     if args.attach:
@@ -203,7 +203,7 @@ class Beside:
 
     @staticmethod
     def read(request: RunRequest, around: Surroundings) -> Beside:
-        from kubectl_eksdoc.core.model import kinds
+        from kubectl_eksdoc.model import kinds
 
         noted = Noted(request.options, request.namespace, around)
         try:
@@ -232,7 +232,7 @@ class Beside:
 
 def _view(runs: Runs, request: RunRequest, one: bool, beside: Beside, around: Surroundings) -> StatusView:
     """Of the run that is named; of the one under way, if `one` is asked for or there is no other; else of all."""
-    from kubectl_eksdoc.core.run.journal import replay as stands_by
+    from kubectl_eksdoc.drain.run.journal import replay as stands_by
     from kubectl_eksdoc.render.run.status_view import StatusView
 
     listed = runs.all()
@@ -252,7 +252,7 @@ def _view(runs: Runs, request: RunRequest, one: bool, beside: Beside, around: Su
 
 def _history(runs: Runs, request: RunRequest, around: Surroundings) -> StatusView:
     """Of all runs, or of the one that is named."""
-    from kubectl_eksdoc.core.run.journal import replay as stands_by
+    from kubectl_eksdoc.drain.run.journal import replay as stands_by
     from kubectl_eksdoc.render.run.status_view import Past, StatusView
 
     listed = runs.all()

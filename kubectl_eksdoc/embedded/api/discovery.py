@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model import versions
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.embedded.api.catalogue import Catalogue
-from kubectl_eksdoc.embedded.api.negotiation import DISCOVERY_V2, DISCOVERY_V2BETA1, PLAIN, Form, choose
+from kubectl_eksdoc.embedded.api.catalogue import DISCOVERY_V2, DISCOVERY_V2BETA1, PLAIN, Catalogue, Form, choose
 from kubectl_eksdoc.embedded.api.resources import Served, Subresource
+from kubectl_eksdoc.model import versions
+from kubectl_eksdoc.model.api_objects import Doc
 
 
 @dataclass(frozen=True, slots=True)

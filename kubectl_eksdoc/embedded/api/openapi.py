@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import hashlib
 
-from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.resources import Served
+from kubectl_eksdoc.model.api_objects import Doc
 
 PARAMETERS = {
     "pretty": "string",

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.core.sim.cluster.mishaps import Trouble
 from kubectl_eksdoc.embedded.serving.faults import Fault
+from kubectl_eksdoc.simulator.mishaps import Trouble
 
 ONCE_AT_S = 60.0
 """When a mishap comes for which no time is said: virtual seconds after the start."""

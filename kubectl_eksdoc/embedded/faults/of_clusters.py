@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.sim.cluster import autoscaling, mishaps
-from kubectl_eksdoc.core.sim.cluster.chance import Chance, of_text
-from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER, NODES
-from kubectl_eksdoc.core.sim.cluster.mishaps import Note, Slower, Trouble
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.registry import PODS
-from kubectl_eksdoc.core.sim.cluster.store import Key
 from kubectl_eksdoc.embedded.faults.named import Given, Named, Of, Takes
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.simulator import autoscaling, mishaps
+from kubectl_eksdoc.simulator.chance import Chance, of_text
+from kubectl_eksdoc.simulator.kubelets import NEVER, NODES
+from kubectl_eksdoc.simulator.mishaps import Note, Slower, Trouble
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.registry import PODS
+from kubectl_eksdoc.simulator.store import Key
 
 FINALIZER = "example.com/never-removed"
 CONTROL_PLANE = "control plane"

@@ -6,14 +6,14 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model.durations import go_duration
-from kubectl_eksdoc.core.model.spelling import maybe
-from kubectl_eksdoc.core.sim.cluster.mishaps import Trouble
 from kubectl_eksdoc.embedded.faults.named import ONCE_AT_S, Asked, Given, Named, Takes
 from kubectl_eksdoc.embedded.faults.of_clusters import CLUSTERS
 from kubectl_eksdoc.embedded.faults.of_requests import REQUESTS, WATCHES
 from kubectl_eksdoc.embedded.serving.faults import Fault
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model.durations import go_duration
+from kubectl_eksdoc.model.spelling import maybe
+from kubectl_eksdoc.simulator.mishaps import Trouble
 
 ALL: tuple[Named, ...] = (*REQUESTS, *WATCHES, *CLUSTERS)
 BY_NAME = {named.name: named for named in ALL}

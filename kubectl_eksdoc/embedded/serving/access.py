@@ -9,8 +9,8 @@ import hmac
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Named, Refusal, Status, invalid
+from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Named, Refusal, Status, invalid
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 
 EVERYTHING = "*"
 

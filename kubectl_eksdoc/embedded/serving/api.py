@@ -12,21 +12,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from kubectl_eksdoc.core.model import versions
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.api.patches.refusals import PatchRefused
-from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status, expired
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.store import Change
 from kubectl_eksdoc.embedded.api import catalogue, discovery, openapi
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, Catalogue
 from kubectl_eksdoc.embedded.api.discovery import Build
-from kubectl_eksdoc.embedded.serving import access, bodies, metrics, objects, validation
+from kubectl_eksdoc.embedded.serving import access, bodies, objects, pod_logs, validation
 from kubectl_eksdoc.embedded.serving.access import Access, Action, User, check
 from kubectl_eksdoc.embedded.serving.handler import ByHand, Clockwork
-from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
 from kubectl_eksdoc.embedded.serving.objects import Objects, Ports, nobody_listens
-from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
+from kubectl_eksdoc.embedded.serving.pod_logs import DeprecatedUse, PodLogs
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE, TooOldToContinue
 from kubectl_eksdoc.embedded.serving.targets import (
     Reply,
@@ -41,7 +34,13 @@ from kubectl_eksdoc.embedded.serving.targets import (
 from kubectl_eksdoc.embedded.serving.validation import Holds, Policies
 from kubectl_eksdoc.embedded.serving.watching import Streaming, Watch, asked
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.kubernetes.api.patches.refusals import PatchRefused
+from kubectl_eksdoc.kubernetes.api.statuses import Details, Refusal, Status, expired
+from kubectl_eksdoc.model import versions
+from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.objects.single import encode
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.store import Change
 
 # What is served still and should not be asked for any more: answers carry a warning, and ``/metrics`` tells of them.
 #
@@ -231,7 +230,7 @@ class Api:
         if path in _HEALTH:
             return Reply(200, b"ok", _TEXT)
         if path == "/metrics":
-            return Reply(200, metrics.text(self._deprecated), metrics.CONTENT_TYPE)
+            return Reply(200, pod_logs.text(self._deprecated), pod_logs.CONTENT_TYPE)
         if path == "/openapi/v2":
             return Reply(200, openapi.v2_document(served), openapi.CONTENT_TYPE)
         match path.split("/"):

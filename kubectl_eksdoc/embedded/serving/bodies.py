@@ -11,17 +11,17 @@ from typing import Any
 
 import yaml
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.api.shapes import DELETE_OPTIONS, QUANTITY, Shape, misfits
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
-from kubectl_eksdoc.core.sim.cluster.registry import Deleted, DeleteOptions
 from kubectl_eksdoc.embedded.serving import protobuf
 from kubectl_eksdoc.embedded.serving.changes import APPLY, content_type
 from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
 from kubectl_eksdoc.embedded.serving.reading import number
 from kubectl_eksdoc.embedded.serving.targets import Request, Target
+from kubectl_eksdoc.kubernetes.api.shapes import DELETE_OPTIONS, QUANTITY, Shape, misfits
+from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
+from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.objects.single import NoJson
 from kubectl_eksdoc.objects.single import decode as single_decode
+from kubectl_eksdoc.simulator.registry import Deleted, DeleteOptions
 
 # Bodies in YAML as their JSON would be: what people write by hand and send with curl.
 #

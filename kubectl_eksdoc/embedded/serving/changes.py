@@ -9,21 +9,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc, without
-from kubectl_eksdoc.core.rules.api.ownership.applying import Refused, apply
-from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
-from kubectl_eksdoc.core.rules.api.ownership.fields import NONE, Fields
-from kubectl_eksdoc.core.rules.api.ownership.updates import settled, updated
-from kubectl_eksdoc.core.rules.api.patches.json_patch import apply_json_patch
-from kubectl_eksdoc.core.rules.api.patches.merge import apply_merge
-from kubectl_eksdoc.core.rules.api.patches.schema_keys import SchemaKeys
-from kubectl_eksdoc.core.rules.api.patches.strategic import Path, apply_strategic
-from kubectl_eksdoc.core.rules.api.schema import Schema, schema_of, schema_of_custom
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
-from kubectl_eksdoc.core.sim.cluster.store import Store
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, schema_in
 from kubectl_eksdoc.embedded.api.resources import Served
 from kubectl_eksdoc.embedded.serving.targets import Request, Target
+from kubectl_eksdoc.kubernetes.api.ownership.applying import Refused, apply
+from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
+from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, Fields
+from kubectl_eksdoc.kubernetes.api.ownership.updates import settled, updated
+from kubectl_eksdoc.kubernetes.api.patches.json_patch import apply_json_patch
+from kubectl_eksdoc.kubernetes.api.patches.merge import apply_merge
+from kubectl_eksdoc.kubernetes.api.patches.schema_keys import SchemaKeys
+from kubectl_eksdoc.kubernetes.api.patches.strategic import Path, apply_strategic
+from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of, schema_of_custom
+from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
+from kubectl_eksdoc.model.api_objects import Doc, without
+from kubectl_eksdoc.simulator.store import Store
 
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"

@@ -1,7 +1,7 @@
 """Faults on demand: what goes wrong between a client and an API server, and the webhooks that stand between them.
 
 A fault is a rule (which requests, which of them) and an effect. They are deterministic: the same requests in the same
-order meet the same faults. What goes wrong in the cluster itself is in `core.sim.cluster.mishaps`.
+order meet the same faults. What goes wrong in the cluster itself is in `simulator.mishaps`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,6 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from threading import Lock
 
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Named, Status, expired, modified
-from kubectl_eksdoc.core.rules.evictions import PROCESSING_RETRY_SECONDS, WOULD_VIOLATE
-from kubectl_eksdoc.core.sim.cluster.chance import of_text
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Action, forbidden
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE
 from kubectl_eksdoc.embedded.serving.targets import (
@@ -28,7 +25,10 @@ from kubectl_eksdoc.embedded.serving.targets import (
     verb_of,
     words_of,
 )
+from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Named, Status, expired, modified
+from kubectl_eksdoc.kubernetes.evictions import PROCESSING_RETRY_SECONDS, WOULD_VIOLATE
 from kubectl_eksdoc.objects.single import encode
+from kubectl_eksdoc.simulator.chance import of_text
 
 # Watches that go wrong: the pieces of a stream of events, cut, late, doubled, expired or kept back.
 #

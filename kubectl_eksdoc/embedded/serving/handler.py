@@ -23,10 +23,10 @@ from threading import Lock, Thread
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from kubectl_eksdoc.core.rules.addresses import AS
-from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status, bad_request
-from kubectl_eksdoc.core.sim.cluster.controllers import Agenda
 from kubectl_eksdoc.embedded.serving.targets import Answering, ConnectionLost, Reply, Request, Unanswered, status_reply
+from kubectl_eksdoc.kubernetes.addresses import AS
+from kubectl_eksdoc.kubernetes.api.statuses import Details, Refusal, Status, bad_request
+from kubectl_eksdoc.simulator.controllers import Agenda
 
 LONGEST_BODY = 3 * 1024 * 1024
 """Of a request, as the API server has it (MaxRequestBodyBytes)."""

@@ -5,28 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.core.model.kinds import NAMESPACES
-from kubectl_eksdoc.core.rules.api.defaults import begun, carried, with_defaults, without_empty_metadata
-from kubectl_eksdoc.core.rules.api.shapes import EVICTION, SCALE
-from kubectl_eksdoc.core.rules.api.statuses import (
-    Details,
-    Named,
-    Refusal,
-    Status,
-    bad_request,
-    invalid,
-    modified,
-    not_found,
-)
-from kubectl_eksdoc.core.rules.api.workload_validation import negative
-from kubectl_eksdoc.core.rules.evictions import Answer, EvictionRequest
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.pod_admission import admitted, first_status
-from kubectl_eksdoc.core.sim.cluster.registry import PODS, Deleted
-from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.embedded.api.catalogue import known
-from kubectl_eksdoc.embedded.api.negotiation import PLAIN
+from kubectl_eksdoc.embedded.api.catalogue import PLAIN, known
 from kubectl_eksdoc.embedded.eviction_status import status_of
 from kubectl_eksdoc.embedded.serving import changes, validation
 from kubectl_eksdoc.embedded.serving.access import User
@@ -45,7 +24,27 @@ from kubectl_eksdoc.embedded.serving.showing import Shown, Told, form_of, in_for
 from kubectl_eksdoc.embedded.serving.targets import Reply, Request, Target
 from kubectl_eksdoc.embedded.serving.validation import Asked, Policies, causes_of, check_unconditional, valid
 from kubectl_eksdoc.embedded.serving.watching import Event
+from kubectl_eksdoc.kubernetes.api.defaults import begun, carried, with_defaults, without_empty_metadata
+from kubectl_eksdoc.kubernetes.api.shapes import EVICTION, SCALE
+from kubectl_eksdoc.kubernetes.api.statuses import (
+    Details,
+    Named,
+    Refusal,
+    Status,
+    bad_request,
+    invalid,
+    modified,
+    not_found,
+)
+from kubectl_eksdoc.kubernetes.api.workload_validation import negative
+from kubectl_eksdoc.kubernetes.evictions import Answer, EvictionRequest
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.kinds import NAMESPACES
 from kubectl_eksdoc.objects.single import encode
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.pod_admission import admitted, first_status
+from kubectl_eksdoc.simulator.registry import PODS, Deleted
+from kubectl_eksdoc.simulator.store import Item
 
 Ports = Callable[[Doc, str, str], "Reply | None"]
 """What a pod says on one of its ports to a path; None where nobody listens."""

@@ -12,12 +12,12 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.selectors import InvalidSelector, Selector, parse
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Refusal, Status, bad_request, expired
-from kubectl_eksdoc.core.sim.cluster.store import Expired, Item, Store, path_of
 from kubectl_eksdoc.embedded.serving.go_json import syntax_error
 from kubectl_eksdoc.embedded.serving.targets import Request, Target
+from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Refusal, Status, bad_request, expired
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.selectors import InvalidSelector, Selector, parse
+from kubectl_eksdoc.simulator.store import Expired, Item, Store, path_of
 
 # Continue tokens: where a list in pages goes on, and of which version.
 #

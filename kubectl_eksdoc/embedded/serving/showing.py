@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.controllers import Agenda
-from kubectl_eksdoc.core.sim.cluster.store import Item, Key
-from kubectl_eksdoc.embedded.api.negotiation import PARTIAL, PARTIAL_LIST, PLAIN, TABLE, Form, choose
+from kubectl_eksdoc.embedded.api.catalogue import PARTIAL, PARTIAL_LIST, PLAIN, TABLE, Form, choose
 from kubectl_eksdoc.embedded.api.resources import Served
 from kubectl_eksdoc.embedded.api.tables.table import IncludeObject, partial, partial_list, table
 from kubectl_eksdoc.embedded.serving.targets import Request
 from kubectl_eksdoc.embedded.serving.watching import Event
+from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.objects.single import encode
+from kubectl_eksdoc.simulator.controllers import Agenda
+from kubectl_eksdoc.simulator.store import Item, Key
 
 _TYPE = ("kind", "apiVersion")
 

@@ -13,20 +13,20 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.rules import budgets
-from kubectl_eksdoc.core.rules.api import pod_validation, shapes, statuses, workload_validation
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
-from kubectl_eksdoc.core.rules.api.workload_validation import DUPLICATE, FORBIDDEN, Problem
-from kubectl_eksdoc.core.rules.budgets import BudgetSpec, FieldError
-from kubectl_eksdoc.core.rules.pod_security import refusal
-from kubectl_eksdoc.core.sim.cluster.registry import NAMESPACES
-from kubectl_eksdoc.core.sim.cluster.store import Item, Store
 from kubectl_eksdoc.embedded.api.catalogue import DEFINITIONS, missing
 from kubectl_eksdoc.embedded.serving.bodies import check_shape
 from kubectl_eksdoc.embedded.serving.targets import Target
+from kubectl_eksdoc.kubernetes import budgets
+from kubectl_eksdoc.kubernetes.api import pod_validation, shapes, statuses, workload_validation
+from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
+from kubectl_eksdoc.kubernetes.api.workload_validation import DUPLICATE, FORBIDDEN, Problem
+from kubectl_eksdoc.kubernetes.budgets import BudgetSpec, FieldError
+from kubectl_eksdoc.kubernetes.pod_security import refusal
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.objects.single import Facts, NoSuchObject, encode
+from kubectl_eksdoc.simulator.registry import NAMESPACES
+from kubectl_eksdoc.simulator.store import Item, Store
 
 BUDGETS = "poddisruptionbudgets.policy"
 

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.api.statuses import expired
-from kubectl_eksdoc.core.rules.api.types.blank import blank_of
-from kubectl_eksdoc.core.sim.cluster.controllers import Agenda
-from kubectl_eksdoc.core.sim.cluster.store import Change, Expired, Item, Store, What
 from kubectl_eksdoc.embedded.serving.handler import Clockwork
 from kubectl_eksdoc.embedded.serving.reading import Choice, choice_of, number
 from kubectl_eksdoc.embedded.serving.targets import Request, Target
+from kubectl_eksdoc.kubernetes.api.statuses import expired
+from kubectl_eksdoc.kubernetes.api.types.blank import blank_of
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.simulator.controllers import Agenda
+from kubectl_eksdoc.simulator.store import Change, Expired, Item, Store, What
 
 BOOKMARK_S = 60.0
 """Seconds between bookmarks, which tell a client without news from where it may go on."""

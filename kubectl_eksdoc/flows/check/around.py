@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.api_usage import ApiTold
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import AddonSide
-from kubectl_eksdoc.core.model.aws.clusters import EksCluster
-from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
-from kubectl_eksdoc.core.model.changes import ChangesTold
-from kubectl_eksdoc.core.model.check_needs import Wanted
 from kubectl_eksdoc.flows.addon import JudgeBy
 from kubectl_eksdoc.flows.dns import MeasuredBefore
 from kubectl_eksdoc.flows.interruption import Around as InterruptionAround
 from kubectl_eksdoc.flows.metadata import Tell as TellMachines
+from kubectl_eksdoc.model.api_usage import ApiTold
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import AddonSide
+from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.aws.upgrades import UpgradeTold
+from kubectl_eksdoc.model.changes import ChangesTold
+from kubectl_eksdoc.model.check_needs import Wanted
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.check_needs import Need, Wanted
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.commands import Reach
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.plan.check.checking import Check
-from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan, Wish, plan_check
-from kubectl_eksdoc.core.plan.check.registry import kinds_of, needs_of
-from kubectl_eksdoc.core.plan.check.way import Way, way, where
-from kubectl_eksdoc.core.rules.upgrades.path import NoPath
-from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.upgrades.path import NoPath
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.plan import CheckPlan, Wish, plan_check
+from kubectl_eksdoc.check.registry import kinds_of, needs_of
+from kubectl_eksdoc.check.way import Way, way, where
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.flows.check.around import CheckAround
 from kubectl_eksdoc.flows.check.summing import KINDS_OF, summed
+from kubectl_eksdoc.kubernetes import kube_proxy
+from kubectl_eksdoc.model.asked import NOT_ASKED, Unknown
+from kubectl_eksdoc.model.check_needs import Need, Wanted
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.versions import Version
 
 
 def look(
@@ -92,4 +93,6 @@ def check_facts(
     told = around.tell(wanted)
     others = summed(cluster, way, told, around, needs, reach.ours)
     cluster = replace(cluster, notes=tuple(dict.fromkeys((*cluster.notes, *others.notes))))
-    return CheckFacts(cluster, way, around.eks, told, around.api(wanted), others.findings, others.drain)
+    proxy = around.interruption.objects.one(kube_proxy.CONFIG) if Need.PROXY in needs else NOT_ASKED
+    facts = CheckFacts(cluster, way, around.eks, told, around.api(wanted), others.findings, others.drain)
+    return replace(facts, proxy=proxy)

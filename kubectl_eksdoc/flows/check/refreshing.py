@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.insights import Refresh
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.insights import Refresh
 
 WAIT_S = 600.0
 """EKS takes some minutes; nobody waits for ever."""

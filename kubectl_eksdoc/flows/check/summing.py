@@ -8,32 +8,32 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
-from kubectl_eksdoc.core.model import coredns
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersions
-from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
-from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding, Subject
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.core.plan.addon.circumstances import by_minors
-from kubectl_eksdoc.core.plan.addon.corefile import at_later_version
-from kubectl_eksdoc.core.plan.addon.facts import Asked
-from kubectl_eksdoc.core.plan.check.checking import unknown
-from kubectl_eksdoc.core.plan.check.way import Way
-from kubectl_eksdoc.core.plan.dns.plan import plan_dns
-from kubectl_eksdoc.core.plan.drain.plan import make_plan
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, Wish
-from kubectl_eksdoc.core.rules import addon_versions
-from kubectl_eksdoc.core.rules.metadata_service import POD
-from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of
+from kubectl_eksdoc.addon_diff.circumstances import by_minors
+from kubectl_eksdoc.addon_diff.corefile import at_later_version
+from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.amazon import addon_versions
+from kubectl_eksdoc.amazon.metadata_service import POD
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
+from kubectl_eksdoc.check.checking import unknown
+from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
+from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.errors import AwsError, ClusterError, EksdocError, Forbidden
 from kubectl_eksdoc.flows import addon, dns, drain, interruption, metadata
 from kubectl_eksdoc.flows.check.around import CheckAround
+from kubectl_eksdoc.interruption.plan import InterruptionPlan, Wish
+from kubectl_eksdoc.model import coredns
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
+from kubectl_eksdoc.model.aws.upgrades import UpgradeTold
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Subject
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.nodes import Node, NodeOwner
 
 Sum = tuple[Finding, ...] | Unknown
 Made = TypeVar("Made")

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.metadata import Act, OnClass, OnInstances, OnTemplate
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
-from kubectl_eksdoc.core.plan.metadata.probing.result import ProbedNode
-from kubectl_eksdoc.core.rules.metadata_service import Reach
-from kubectl_eksdoc.core.run.metadata import Became, Done, Part, to_doc
+from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.errors import ClusterError, Stopped
 from kubectl_eksdoc.flows.metadata_fix.steps import Past, on_class, on_instances, on_template
 from kubectl_eksdoc.flows.metadata_fix.world import WATCH_S, FixWorld, note
 from kubectl_eksdoc.flows.metadata_probe import Clock, prepared, probed
 from kubectl_eksdoc.flows.ports import ProbeGround
+from kubectl_eksdoc.imds_probe.probing.pods import Manner
+from kubectl_eksdoc.imds_probe.probing.result import ProbedNode
+from kubectl_eksdoc.imds_probe.run import Became, Done, Part, to_doc
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
+from kubectl_eksdoc.model.nodes import Node
 
 
 def carry_out(act: Act, begun: Doc, token: str, world: FixWorld, watch_s: float = WATCH_S) -> Done:
@@ -56,11 +56,11 @@ def _there(act: Act, done: Done) -> tuple[str, ...]:
 def _done(act: Act, token: str, world: FixWorld, watch_s: float, past: Past) -> Done:
     match act:
         case OnInstances():
-            return on_instances(act, world, watch_s)
+            return on_instances(act, world, watch_s, past)
         case OnTemplate():
             return on_template(act, token, past, world, watch_s)
         case OnClass():
-            return on_class(act, world)
+            return on_class(act, world, past)
 
 
 def _kept(part: Part) -> Doc:

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Issue, Update
-from kubectl_eksdoc.core.model.aws.machines import Instance
-from kubectl_eksdoc.core.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
-from kubectl_eksdoc.core.run.metadata import (
-    Became,
-    Done,
-    Part,
-    class_patch,
-    of_class,
-    of_group,
-    of_instance,
-    stage_by_group,
-)
-from kubectl_eksdoc.core.run.stages import Stage, stage_of
+from kubectl_eksdoc.drain.run.stages import Stage, stage_of
 from kubectl_eksdoc.errors import (
     AwsDenied,
     AwsError,
@@ -40,17 +26,72 @@ from kubectl_eksdoc.flows.metadata_fix.world import (
     note,
     waited,
 )
+from kubectl_eksdoc.imds_probe.run import (
+    Became,
+    Done,
+    Part,
+    class_patch,
+    of_class,
+    of_group,
+    of_instance,
+    stage_by_group,
+)
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Issue, Update
+from kubectl_eksdoc.model.aws.machines import Instance
+from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
+
+# What a journal knows of a fix that was begun before.
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What is known to have been done before: the number of the version, and EKS's id of the update. `taken`: by
+    instance or name, what AWS or the API server has taken; `tried`: with what may have been taken, too."""
+
+    number: int = 0
+    update: str = ""
+    taken: frozenset[str] = frozenset()
+    tried: frozenset[str] = frozenset()
+
+
+def past_of(entries: Iterable[Doc]) -> Past:
+    """By the entries of its journal, in their order."""
+    number, update, taken, tried = 0, "", set[str](), set[str]()
+    for each in entries:
+        number, update = int(each.get("number") or number), str(each.get("update") or update)
+        what, entry = str(each.get("instance") or each.get("what") or ""), each.get("entry")
+        if what and entry in ("asking", "asked"):
+            tried.add(what)
+        if what and entry == "asked":
+            taken.add(what)
+        if what and entry == "refused" and what not in taken:
+            tried.discard(what)
+    return Past(number, update, frozenset(taken), frozenset(tried))
+
+
+def unfinished(entries: Sequence[Doc]) -> bool:
+    """Something was changed, or may have been, and the fix was broken off before its end and not reverted since."""
+    past, last = past_of(entries), {str(each.get("entry")): each for each in entries}
+    closed = "undone" in last or ("ended" in last and not last["ended"].get("left"))
+    return not closed and bool(past.tried or past.number)
+
+
+def _set_back(part: Part) -> Part:
+    return Part(part.what, Became.SET_BACK, part.why)
+
 
 # Options of running instances, one call after the other, until all of them are in force.
 
 
-def on_instances(act: OnInstances, world: FixWorld, watch_s: float) -> Done:
+def on_instances(act: OnInstances, world: FixWorld, watch_s: float, past: Past = Past()) -> Done:
     """
     Raises:
         JournalError: the first of them cannot be written down.
         AwsError: nothing can be asked, or the first of them is refused to whoever asks.
     """
-    return _Instances(act, world, watch_s).done()
+    return _Instances(act, world, watch_s, past).done()
 
 
 @dataclass(slots=True)
@@ -60,7 +101,9 @@ class _Instances:
     act: OnInstances
     world: FixWorld
     watch_s: float
+    past: Past
     asked: list[SetOptions] = field(default_factory=list)
+    ours: set[str] = field(default_factory=set)
     refused: dict[str, str] = field(default_factory=dict)
     said: dict[str, str] = field(default_factory=dict)
 
@@ -70,7 +113,11 @@ class _Instances:
         left = self._until_applied(began_s) or left
         now = self._read_at_last()
         parts = tuple(self._part(each, now) for each in self.act.each)
-        return Done(self.act, self.world.clock.monotonic() - began_s, parts, left)
+        ours = self.past.tried | self.ours
+        there = (Became.DONE, Became.PENDING)
+        with_parts = zip(self.act.each, parts, strict=True)
+        changed = tuple(each.instance for each, part in with_parts if part.became in there and each.instance in ours)
+        return Done(self.act, self.world.clock.monotonic() - began_s, parts, left, changed=changed)
 
     def _read(self) -> Mapping[str, Instance | Absent | Unknown]:
         return self.world.aws.instances([each.instance for each in self.act.each])
@@ -83,6 +130,8 @@ class _Instances:
 
     def _part(self, each: SetOptions, now: Mapping[str, Instance | Absent | Unknown]) -> Part:
         part = of_instance(each, now[each.instance])
+        if part.became is Became.AS_BEFORE and each.instance in self.past.taken:
+            return _set_back(part)
         why = self.refused.get(each.instance)
         return Part(part.what, part.became, why) if why and part.became is Became.AS_BEFORE else part
 
@@ -94,8 +143,8 @@ class _Instances:
                 self.asked.append(each)  # by whoever was broken off
             if part.became is Became.UNKNOWN:
                 self.refused[each.instance] = f"it was not changed, as it could not be read: {part.why}"
-            if part.became is not Became.AS_BEFORE:
-                self.world.tell(f"{part}: it is left as it is")
+            if part.became is not Became.AS_BEFORE or each.instance in self.past.taken:
+                self.world.tell(f"{self._part(each, now)}: it is left as it is")
                 continue
             if self.world.told():
                 return "it was told to stop"
@@ -126,12 +175,16 @@ class _Instances:
             return ""
         except AwsError as error:
             note(self.world, {"entry": "in-doubt", "instance": each.instance, "why": error.message})
-            self.asked.append(each)
+            self._asked_for(each)
             return error.message
-        self.asked.append(each)
+        self._asked_for(each)
         note(self.world, {"entry": "asked", "instance": each.instance})
         self.world.tell(f"{each}: asked for")
         return ""
+
+    def _asked_for(self, each: SetOptions) -> None:
+        self.asked.append(each)
+        self.ours.add(each.instance)
 
     def _until_applied(self, began_s: float) -> str:
         while self.asked:
@@ -156,7 +209,7 @@ class _Instances:
 # A patch of an EC2NodeClass, of exactly the object that was read.
 
 
-def on_class(act: OnClass, world: FixWorld) -> Done:
+def on_class(act: OnClass, world: FixWorld, past: Past = Past()) -> Done:
     """The server says what it would do with it before anything is written down as asked for.
 
     Raises:
@@ -166,31 +219,27 @@ def on_class(act: OnClass, world: FixWorld) -> Done:
     """
     began_s = world.clock.monotonic()
     now = world.classes.one(act.name)
-    part = of_class(act, now)
-    if part.became is Became.AS_BEFORE and not isinstance(now, (Absent, Unknown)):
+    part, ours = of_class(act, now), f"EC2NodeClass {act.name}" in past.tried
+    if part.became is Became.AS_BEFORE and part.what in past.taken:
+        part = _set_back(part)
+        world.tell(f"{part}: it is left as it is")
+    elif part.became is Became.AS_BEFORE and not isinstance(now, (Absent, Unknown)):
         body = class_patch(act, now)
         world.classes.patch(act.name, body, dry=True)
         world.tell(f"EC2NodeClass {act.name}: the API server would take it (dry run)")
         world.journal.write({"entry": "asking", "what": part.what})
         world.classes.patch(act.name, body)
         note(world, {"entry": "asked", "what": part.what})
-        part = of_class(act, world.classes.one(act.name))
+        part, ours = of_class(act, world.classes.one(act.name)), True
         world.tell(str(part))
     elif part.became is not Became.DONE:
         note(world, {"entry": "refused", "why": str(part)})
         raise Drifted(f"{part}: it is not as it was", "Nothing was changed. Look again.")
-    return Done(act, world.clock.monotonic() - began_s, (part,))
+    changed = (act.name,) if ours and part.became is Became.DONE else ()
+    return Done(act, world.clock.monotonic() - began_s, (part,), changed=changed)
 
 
 # A new version of a launch template, and the update of its node group to it, followed until EKS has ended it.
-
-
-@dataclass(frozen=True, slots=True)
-class Past:
-    """What is known to have been done before: the number of the version, and EKS's id of the update."""
-
-    number: int = 0
-    update: str = ""
 
 
 def on_template(act: OnTemplate, token: str, past: Past, world: FixWorld, watch_s: float) -> Done:
@@ -200,14 +249,21 @@ def on_template(act: OnTemplate, token: str, past: Past, world: FixWorld, watch_
         AwsError: the version or the update is refused, or nobody knows whether it was begun.
     """
     began_s = world.clock.monotonic()
-    number = past.number or _version(act, token, world)
-    update = past.update or _begun(act, past, world) or _update(act, number, token, world)
-    stage, errors, left = _followed(act, number, update, began_s, world, watch_s)
+    number = act.to or past.number or _version(act, token, world)
+    update, stage, errors, left = "", Stage.SUCCESSFUL, tuple[Issue, ...](), ""
+    if not (act.to and not past.update and _is_at(act, number, world)):  # else by an update whose answer was lost
+        update = past.update or _begun(act, past, world) or _update(act, number, token, world)
+        stage, errors, left = _followed(act, number, update, began_s, world, watch_s)
     part = _group_part(act, number, stage, world)
-    names, nodes = members_after(act.group, act.hop_limit, world) if stage is Stage.SUCCESSFUL else ((), ())
+    if part.became is Became.AS_BEFORE and stage is Stage.SUCCESSFUL:
+        part = _set_back(part)
+    told = stage is Stage.SUCCESSFUL and not act.to
+    names, nodes = members_after(act.group, act.hop_limit, world) if told else ((), ())
     seconds = world.clock.monotonic() - began_s
-    made = Part(f"launch template {act.id} version {number}", Became.DONE, f"hop limit {act.hop_limit}")
-    return Done(act, seconds, (made, part), left, number, update, stage, errors, nodes, names)
+    limit = "as it was before the fix" if act.to else f"hop limit {act.hop_limit}"
+    made = Part(f"launch template {act.id} version {number}", Became.DONE, limit)
+    changed = (act.group,) if part.became in (Became.DONE, Became.PENDING) else ()
+    return Done(act, seconds, (made, part), left, number, update, stage, errors, nodes, names, changed=changed)
 
 
 def _version(act: OnTemplate, token: str, world: FixWorld) -> int:
@@ -232,7 +288,7 @@ def _version(act: OnTemplate, token: str, world: FixWorld) -> int:
 
 def _begun(act: OnTemplate, past: Past, world: FixWorld) -> str:
     """An update that was asked for, and whose answer was lost: only of a version that was known to be made before."""
-    known = world.aws.update_to(act, past.number) if past.number else ""
+    known = world.aws.update_to(act, past.number) if past.number and not act.to else ""
     if isinstance(known, Unknown):
         world.tell(
             f"node group {act.group}: whether the update has begun is not known: {known.why} ({known.missing}). It is "
@@ -244,7 +300,21 @@ def _begun(act: OnTemplate, past: Past, world: FixWorld) -> str:
     return known
 
 
+def _is_at(act: OnTemplate, number: int, world: FixWorld) -> bool:
+    return of_group(act, number, world.aws.group(act.group)).became is Became.DONE
+
+
+def _check_group(act: OnTemplate, number: int, world: FixWorld) -> None:
+    """An update to another template or AMI that came meanwhile is not reverted by one of ours. Raises Drifted."""
+    part = of_group(act, number, world.aws.group(act.group))
+    if part.became not in (Became.AS_BEFORE, Became.DONE, Became.PENDING):
+        note(world, {"entry": "refused", "what": "update", "why": str(part)})
+        unused = "" if act.to else f"; version {number} of its launch template is unused"
+        raise Drifted(f"{part}: it is not as it was when the fix was shown", f"It was not changed{unused}.")
+
+
 def _update(act: OnTemplate, number: int, token: str, world: FixWorld) -> str:
+    _check_group(act, number, world)
     world.journal.write({"entry": "asking", "what": "update"})
     try:
         update = world.aws.update_group(act, number, token)
@@ -321,8 +391,9 @@ def _tried(act: Act, token: str, aws: MetadataAws, classes: NodeClasses) -> Iter
                     yield False, f"{one}: {error.message}"
         case OnTemplate():
             try:
-                aws.new_version(act, token, dry=True)
-                yield True, f"launch template {act.id}: EC2 would make the version"
+                if not act.to:
+                    aws.new_version(act, token, dry=True)
+                    yield True, f"launch template {act.id}: EC2 would make the version"
             except (AwsDenied, AwsMissing, AwsRefused) as error:
                 yield False, f"launch template {act.id}: {error.message}"
             yield True, f"node group {act.group}: EKS has no dry run, so whether it takes the update is not known"

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Update
-from kubectl_eksdoc.core.model.aws.machines import Instance, NodeGroup
-from kubectl_eksdoc.core.model.metadata import OnTemplate, SetOptions
-from kubectl_eksdoc.core.run.metadata import Became, Part, of_node
-from kubectl_eksdoc.core.run.stages import pause_s
+from kubectl_eksdoc.drain.run.stages import pause_s
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled, JournalError
 from kubectl_eksdoc.flows.ports import UpdateJournal
+from kubectl_eksdoc.imds_probe.run import Became, Part, of_node
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Update
+from kubectl_eksdoc.model.aws.machines import Instance, NodeGroup
+from kubectl_eksdoc.model.metadata import OnTemplate, SetOptions
 
 # What fixes of the metadata service need of AWS and of the cluster; edges implement these.
 

@@ -13,22 +13,22 @@ from datetime import datetime
 from enum import Enum
 from typing import NamedTuple, Protocol
 
-from kubectl_eksdoc.core.model.acts import Act, Delete, Errand, Evict, Hook, Restart
-from kubectl_eksdoc.core.model.journal import DONE, Entry, Intent, Noted, Phase
-from kubectl_eksdoc.core.rules.api.statuses import Lost
-from kubectl_eksdoc.core.rules.news import Answered, News
-from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.journal import Scribe, changes_something
-from kubectl_eksdoc.core.run.limits import Limits
-from kubectl_eksdoc.core.run.measured import held_for_s
-from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.record import Record, Waiting
-from kubectl_eksdoc.core.run.remaining import Remaining
-from kubectl_eksdoc.core.run.replanning import Replanning
-from kubectl_eksdoc.core.run.standing import Reason, Standing, coming, reasons, standing
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.journal import Scribe, changes_something
+from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.measured import held_for_s
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.record import Record, Waiting
+from kubectl_eksdoc.drain.run.remaining import Remaining
+from kubectl_eksdoc.drain.run.replanning import Replanning
+from kubectl_eksdoc.drain.run.standing import Reason, Standing, coming, reasons, standing
 from kubectl_eksdoc.errors import JournalError, LockInDoubt
 from kubectl_eksdoc.flows.ports import DrainLock, Field, Journal
 from kubectl_eksdoc.flows.run.outage import Outage
+from kubectl_eksdoc.kubernetes.api.statuses import Lost
+from kubectl_eksdoc.kubernetes.news import Answered, News
+from kubectl_eksdoc.model.acts import Act, Delete, Errand, Evict, Hook, Restart
+from kubectl_eksdoc.model.journal import DONE, Entry, Intent, Noted, Phase
 
 LOOK_S = 1.0
 """So often it is looked whether somebody wishes something else."""
@@ -184,6 +184,10 @@ class Draining:
             else:
                 if ended is not None:
                     return ended
+
+    def left(self, why: str) -> Ended:
+        """What is known where an error ended it."""
+        return Ended(why, self._record())
 
     def _go_on(self) -> Ended | None:
         """One round; not None: it was the last. Raises: as `to_the_end`; LockInDoubt."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Held, Noted, Phase, RunSummary
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.run.account import NotedRun, noted_runs
-from kubectl_eksdoc.core.run.journal import Journaled, Scribe, only_in, replay
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.account import NotedRun, noted_runs
+from kubectl_eksdoc.drain.run.journal import Journaled, Scribe, only_in, replay
 from kubectl_eksdoc.errors import Forbidden, JournalError, LockLost
 from kubectl_eksdoc.flows.ports import DrainLock, JournalHere, JournalThere, Runs
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.journal import Begun, Entries, Entry, Held, Noted, Phase, RunSummary
 
 ADOPTIONS = 3
 """So often a run is opened again when who led before was still writing."""

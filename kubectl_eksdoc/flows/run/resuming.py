@@ -6,25 +6,25 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import Noted, Outcome, Verb
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.landing.new_nodes import cordoned
-from kubectl_eksdoc.core.plan.drain.outcome import Target, TargetVerdict
-from kubectl_eksdoc.core.plan.drain.plan import make_plan
-from kubectl_eksdoc.core.plan.drain.policy import AUTO, DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.run.baking import in_waves
-from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.journal import Journaled
-from kubectl_eksdoc.core.run.limits import Limits
-from kubectl_eksdoc.core.run.others import OthersNode, drained_by_others
-from kubectl_eksdoc.core.run.replanning import WAITED_FOR
-from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.drain.landing.new_nodes import cordoned
+from kubectl_eksdoc.drain.outcome import Target, TargetVerdict
+from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.policy import AUTO, DrainPolicy
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.journal import Journaled
+from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.others import OthersNode, drained_by_others
+from kubectl_eksdoc.drain.run.patience import in_waves
+from kubectl_eksdoc.drain.run.replanning import WAITED_FOR
+from kubectl_eksdoc.drain.run.seen import Seen
 from kubectl_eksdoc.flows.ports import ClusterReader, Field
 from kubectl_eksdoc.flows.run.draining import Clock
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.journal import Noted, Outcome, Verb
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.pods import Pod
 
 
 def engine_again(

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import Release, Restore
-from kubectl_eksdoc.core.model.journal import ROLLED_BACK, Noted, Phase
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.rules.news import Answered
-from kubectl_eksdoc.core.run.account import noted_of, to_give_back
-from kubectl_eksdoc.core.run.journal import Cordoned, Protected, Scribe, is_another
+from kubectl_eksdoc.drain.run.account import noted_of, to_give_back
+from kubectl_eksdoc.drain.run.journal import Cordoned, Protected, Scribe, is_another
 from kubectl_eksdoc.flows.ports import ClusterReader
 from kubectl_eksdoc.flows.run.running import Running
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.news import Answered
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import Release, Restore
+from kubectl_eksdoc.model.journal import ROLLED_BACK, Noted, Phase
 
 Back = Restore | Release
 

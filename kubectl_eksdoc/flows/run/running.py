@@ -6,34 +6,35 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import Cordon, OfPod
-from kubectl_eksdoc.core.model.baseline import Promise
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import ROLLED_BACK, Noted, Phase
-from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.run.answers import Next, act_for, meaning
-from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.journal import Scribe, aims_of, skipped_by
-from kubectl_eksdoc.core.run.limits import Limits
-from kubectl_eksdoc.core.run.moments import Moment
-from kubectl_eksdoc.core.run.replanning import Replanning
-from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.run.standing import Reason, Standing
-from kubectl_eksdoc.errors import Drifted
+from kubectl_eksdoc.drain.comparison.changes import check_drift
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.answers import Next, act_for, meaning
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.journal import Scribe, aims_of, skipped_by
+from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.moments import Moment
+from kubectl_eksdoc.drain.run.replanning import Replanning
+from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.standing import Reason, Standing
+from kubectl_eksdoc.errors import ClusterError, Drifted, Stopped
 from kubectl_eksdoc.flows.ports import ClusterReader, DrainLock, Field, Trial
 from kubectl_eksdoc.flows.run.draining import Clock, Draining, Ended, Wished
 from kubectl_eksdoc.flows.run.journal import RunJournal
 from kubectl_eksdoc.flows.run.resuming import engine_again
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import Cordon, OfPod
+from kubectl_eksdoc.model.baseline import Promise
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.journal import ROLLED_BACK, Noted, Phase
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
     """What a run needs of the world. `listen` hears all that happens, `wish` says what the user wants now, `show`
-    sees where it stands, `explain` is told every minute in which nothing happens why; `hooks`: which of
+    sees where it stands, `explain` is told every minute in which nothing happens why, `left` what was done if an error
+    ends it; `hooks`: which of
     `acts.BEFORE_WAVE` and `AFTER_WAVE` the field has a command for. The lock is held, and kept alive, by whoever made
     this. `check` raises what forbids to drain by a plan of the cluster as it is."""
 
@@ -48,6 +49,7 @@ class Running:
     hooks: frozenset[str] = frozenset()
     check: Callable[[Cluster, DrainPlan], object] = lambda cluster, plan: None
     explain: Callable[[Sequence[Reason], float], object] = lambda reasons, for_s: None
+    left: Callable[[Cluster, Ended], object] = lambda cluster, ended: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,11 @@ def _drain(engine: Engine, cluster: Cluster, scribe: Scribe, running: Running) -
         running.limits.away_s,
         running.explain,
     )
-    return made.to_the_end()
+    try:
+        return made.to_the_end()
+    except (Stopped, ClusterError) as error:
+        running.left(cluster, made.left(error.message))
+        raise
 
 
 # Ask the API server what it would say to the first of a plan, and change nothing.

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster, Source
-from kubectl_eksdoc.core.model.kinds import NODES, PODS, ReadState, Resource
-from kubectl_eksdoc.core.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archives.archive import BOUNDS, BadArchive, Bounds, Part, parts, whole
 from kubectl_eksdoc.host.archives.snapshot_file import LISTS, MANIFEST, folder
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.model.kinds import NODES, PODS, ReadState, Resource
+from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.objects import journal_lines
 from kubectl_eksdoc.objects.collector import BadObject, Collector
 from kubectl_eksdoc.objects.intake import Intake, KindComesLater

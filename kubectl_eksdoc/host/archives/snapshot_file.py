@@ -16,8 +16,8 @@ from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import IO
 
-from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.errors import SnapshotError
+from kubectl_eksdoc.model.kinds import Resource
 
 MANIFEST = "eksdoc-manifest"
 """The name of the first file in it, without ``.json``."""

@@ -16,13 +16,13 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import IO, Any, NoReturn
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at, text_at
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.documents import ADDON_DIFF, API_VERSION, IMDS_PROBE, UPGRADE_CHECK
-from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.model.findings import Severity, Status
-from kubectl_eksdoc.core.model.fleet import Answered, Figure, Member, Outcome, Said, Unanswered
 from kubectl_eksdoc.host import endings
+from kubectl_eksdoc.model.api_objects import Doc, at, text_at
+from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.documents import ADDON_DIFF, API_VERSION, IMDS_PROBE, UPGRADE_CHECK
+from kubectl_eksdoc.model.durations import in_words
+from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.model.fleet import Answered, Figure, Member, Outcome, Said, Unanswered
 
 # What the process of one cluster has printed, as facts. It is a program of ours, and may be cut off all the same.
 

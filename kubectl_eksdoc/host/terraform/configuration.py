@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kubectl_eksdoc.core.model.terraform import ModuleCall, ProviderConstraint
+from kubectl_eksdoc.model.terraform import ModuleCall, ProviderConstraint
 
 
 def constraints(configuration: Any) -> tuple[ProviderConstraint, ...]:

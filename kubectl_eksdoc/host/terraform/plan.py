@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.terraform import AddonResource, AddonSettings, ClusterUpgrade, TerraformPlan
 from kubectl_eksdoc.errors import TerraformError
 from kubectl_eksdoc.host.documents import JsonFile, Unfit, short
 from kubectl_eksdoc.host.terraform.configuration import constraints, modules
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.terraform import AddonResource, AddonSettings, ClusterUpgrade, TerraformPlan
 
 _TYPE = "aws_eks_addon"
 _CLOUD_CONTROL = "AWS::EKS::Addon"

@@ -10,22 +10,20 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.acts import Act, Delete, Evict, ListAttachments, ListPods, Look, Restart
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.api.statuses import Lost
-from kubectl_eksdoc.core.rules.news import AllBudgets, AllNodes, AllPods, Answered, Attached, Away, Back, Found, News
 from kubectl_eksdoc.errors import ClusterError, Forbidden, LockLost
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Exchanges, Patience, Timing
-from kubectl_eksdoc.kube.field.closing import Closed, Closing
-from kubectl_eksdoc.kube.field.lists import Lister
-from kubectl_eksdoc.kube.field.reads import WATCHED, GaveUp, Insisting, Reads, Telling
+from kubectl_eksdoc.kube.field.reads import WATCHED, Closed, Closing, GaveUp, Insisting, Lister, Reads, Telling
 from kubectl_eksdoc.kube.field.watches import Following, Reach, Streams, Watch
 from kubectl_eksdoc.kube.field.writes import Marking, Restarts, Swapping, delete, evict
 from kubectl_eksdoc.kube.sending import Fence, Sender, unfenced
 from kubectl_eksdoc.kube.target import Surroundings, of_this_process
 from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.kubernetes.api.statuses import Lost
+from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, Answered, Attached, Away, Back, Found, News
+from kubectl_eksdoc.model.acts import Act, Delete, Evict, ListAttachments, ListPods, Look, Restart
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.objects.changing import Changing
 from kubectl_eksdoc.objects.collector import BadObject
 

@@ -14,10 +14,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from kubectl_eksdoc.core.model.journal import JOURNAL, LABELS, PRIOR, PROTECTED, RUN, SKIPPED
-from kubectl_eksdoc.core.model.journal import UNSCHEDULABLE as CORDONED
-from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 from kubectl_eksdoc.kube.sent import MANAGER
+from kubectl_eksdoc.model.journal import JOURNAL, LABELS, PRIOR, PROTECTED, RUN, SKIPPED
+from kubectl_eksdoc.model.journal import UNSCHEDULABLE as CORDONED
+from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 
 _CORDON = "f:unschedulable"
 

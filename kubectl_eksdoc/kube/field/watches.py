@@ -12,15 +12,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.rules.news import Away, Back, News
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube import answers
 from kubectl_eksdoc.kube.answers import Expired, Incomplete, NotServed, Refused
 from kubectl_eksdoc.kube.exchanges import Broken, Exchanges, Stream
-from kubectl_eksdoc.kube.field.closing import Closing
-from kubectl_eksdoc.kube.field.lists import Lister
-from kubectl_eksdoc.kube.field.reads import Insisting, Telling
+from kubectl_eksdoc.kube.field.reads import Closing, Insisting, Lister, Telling
+from kubectl_eksdoc.kubernetes.news import Away, Back, News
+from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.changing import Changing, What
 from kubectl_eksdoc.objects.collector import BadObject
 

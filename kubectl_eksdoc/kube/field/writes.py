@@ -10,8 +10,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import (
+from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
+from kubectl_eksdoc.kube.answers import Absent
+from kubectl_eksdoc.kube.exchanges import Timing
+from kubectl_eksdoc.kube.field import prior
+from kubectl_eksdoc.kube.sending import Sender
+from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH
+from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.kubernetes.api.statuses import Details, Lost, Named, Status, precondition_failed
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import (
     RESTARTED_AT,
     Cordon,
     Delete,
@@ -24,16 +32,8 @@ from kubectl_eksdoc.core.model.acts import (
     Restart,
     Restore,
 )
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.api.statuses import Details, Lost, Named, Status, precondition_failed
-from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
-from kubectl_eksdoc.kube.answers import Absent
-from kubectl_eksdoc.kube.exchanges import Timing
-from kubectl_eksdoc.kube.field import prior
-from kubectl_eksdoc.kube.sending import Sender
-from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH
-from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.pods import Pod
 
 # Compare and swap: one merge patch of exactly the object that was read, or none.
 #

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase
 from kubectl_eksdoc.errors import JournalError, LockLost, UsageError
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMap, ConfigMaps
 from kubectl_eksdoc.kube.journal.runs import (
@@ -34,6 +32,8 @@ from kubectl_eksdoc.kube.journal.runs import (
     read_run,
 )
 from kubectl_eksdoc.kube.sent import UNASKED, Sent
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.journal import Begun, Entries, Entry, Phase
 from kubectl_eksdoc.objects.journal_lines import line
 
 CHUNK_BYTES = 256 << 10

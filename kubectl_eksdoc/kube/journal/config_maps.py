@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.errors import JournalError
 from kubectl_eksdoc.kube.sending import Tries
 from kubectl_eksdoc.kube.sent import JSON, MANAGER, MERGE_PATCH, UNASKED, Clock, Sender, Sent, refused
+from kubectl_eksdoc.model.api_objects import Doc, at
 
 
 @dataclass(frozen=True, slots=True)

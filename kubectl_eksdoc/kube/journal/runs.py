@@ -14,12 +14,12 @@ from datetime import datetime
 from types import TracebackType
 from typing import TypeVar
 
-from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Held, Phase, RunSummary, is_run_id
 from kubectl_eksdoc.errors import EksdocError, JournalError, JournalGone, Unreachable, UsageError
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMap, ConfigMaps
 from kubectl_eksdoc.kube.locking.lock import Lock
 from kubectl_eksdoc.kube.sending import Tries
 from kubectl_eksdoc.kube.sent import UNASKED
+from kubectl_eksdoc.model.journal import Begun, Entries, Entry, Held, Phase, RunSummary, is_run_id
 from kubectl_eksdoc.objects.journal_lines import read_lines
 
 RUN_LABEL, PART_LABEL = "eksdoc.io/run", "eksdoc.io/part"

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.errors import LockInDoubt, LockLost, Unreachable, UsageError
 from kubectl_eksdoc.kube.sending import Tries
 from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, Sender, Sent, refused
+from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.objects.structs import moment
 
 CLOCK, SERVERS = "eksdoc.io/renew-time-by", "server"

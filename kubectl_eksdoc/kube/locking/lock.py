@@ -21,13 +21,13 @@ import threading
 from dataclasses import dataclass, replace
 from math import inf
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.journal import Held
 from kubectl_eksdoc.errors import ClusterError, Locked, LockLost, Unreachable
 from kubectl_eksdoc.kube.locking import lease
 from kubectl_eksdoc.kube.locking.lease import CREATE, GET, UPDATE, Gaps, LeaseSeen, LeaseThere, said
 from kubectl_eksdoc.kube.sending import Tries
 from kubectl_eksdoc.kube.sent import UNASKED, Clock, Sender, Sent, refused
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.journal import Held
 
 DURATION_S = 60
 LOOK_EVERY_S = 2.0

@@ -2,5 +2,5 @@
 allowed.
 
 Belongs here: shapes of the kinds that are read, as allow-lists of fields, and pages cleaned by them.
-Never here: which keys and words are kept (`core.rules.keeping`), and where pages come from or go to.
+Never here: which keys and words are kept (`kubernetes.keeping`), and where pages come from or go to.
 """

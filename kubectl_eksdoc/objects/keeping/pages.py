@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.core.model.api_objects import Doc, Named, at, with_value
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.kinds import ENDPOINT_SLICES, LEASES, NODES, PODS, REPLICA_SETS, Resource
-from kubectl_eksdoc.core.rules.keeping import Keep, suspicious
-from kubectl_eksdoc.core.rules.upgrades.written_versions import LAST_APPLIED
+from kubectl_eksdoc.amazon.upgrades.written_versions import LAST_APPLIED
+from kubectl_eksdoc.kubernetes.keeping import Keep, suspicious
+from kubectl_eksdoc.model.api_objects import Doc, Named, at, with_value
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, LEASES, NODES, PODS, REPLICA_SETS, Resource
 from kubectl_eksdoc.objects.collector import MALFORMED, BadObject
 from kubectl_eksdoc.objects.keeping.shapes import OWNED, SHAPES, Form, cleaners, told
 from kubectl_eksdoc.objects.raw_objects import RawObjects

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.rules.keeping import Keep
+from kubectl_eksdoc.kubernetes.keeping import Keep
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.kinds import Resource
 
 MOST = 50_000
 """So many cleaned values of one field are remembered: replicas repeat theirs byte for byte."""

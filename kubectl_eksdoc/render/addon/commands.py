@@ -10,11 +10,11 @@ import json
 import shlex
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.plan.addon.modes import Mode
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
-from kubectl_eksdoc.core.plan.addon.terraform.generations import Generation
-from kubectl_eksdoc.core.rules.keeping import printed
+from kubectl_eksdoc.addon_diff.modes import Mode
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
+from kubectl_eksdoc.addon_diff.terraform.generations import Generation
+from kubectl_eksdoc.kubernetes.keeping import printed
+from kubectl_eksdoc.model.api_objects import Doc
 
 
 def as_json(values: Doc) -> str:

@@ -6,19 +6,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
-from kubectl_eksdoc.core.model.asked import Confidence, Unknown
-from kubectl_eksdoc.core.model.aws.configuration import Broken, shown
-from kubectl_eksdoc.core.plan.addon import usage
-from kubectl_eksdoc.core.plan.addon.expected import Witness
-from kubectl_eksdoc.core.plan.addon.merging import MISSING
-from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
-from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
-from kubectl_eksdoc.core.plan.addon.schema.changes import changes
-from kubectl_eksdoc.core.plan.addon.since import Since
-from kubectl_eksdoc.core.plan.addon.terraform.generations import Generation
-from kubectl_eksdoc.core.plan.addon.terraform.requests import Kind
-from kubectl_eksdoc.core.rules.keeping import printed
+from kubectl_eksdoc.addon_diff import usage
+from kubectl_eksdoc.addon_diff.expected import Witness
+from kubectl_eksdoc.addon_diff.merging import MISSING
+from kubectl_eksdoc.addon_diff.modes import Fate, Mode
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
+from kubectl_eksdoc.addon_diff.prediction import FieldChange
+from kubectl_eksdoc.addon_diff.schema.changes import changes
+from kubectl_eksdoc.addon_diff.since import Since
+from kubectl_eksdoc.addon_diff.terraform.generations import Generation
+from kubectl_eksdoc.addon_diff.terraform.requests import Kind
+from kubectl_eksdoc.kubernetes.keeping import printed
+from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.model.aws.configuration import Broken, shown
 from kubectl_eksdoc.render.addon import commands, words
 from kubectl_eksdoc.render.addon.view import AddonView
 from kubectl_eksdoc.render.command_result import CommandResult, metadata

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.aws.configuration import shown as config_shown
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
-from kubectl_eksdoc.core.plan.addon.since import Since
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.since import Since
+from kubectl_eksdoc.model.aws.configuration import shown as config_shown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.addon import commands, words
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.tables import MARGIN, Title, titled

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.plan.addon.fields import value_of
-from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
-from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
-from kubectl_eksdoc.core.plan.addon.schema.changes import changes
+from kubectl_eksdoc.addon_diff.fields import value_of
+from kubectl_eksdoc.addon_diff.modes import Fate, Mode
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
+from kubectl_eksdoc.addon_diff.prediction import FieldChange
+from kubectl_eksdoc.addon_diff.schema.changes import changes
+from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.render.addon import commands, words
 from kubectl_eksdoc.render.addon.steps import first_owned, steps
 from kubectl_eksdoc.render.addon.view import AddonView
@@ -64,9 +64,9 @@ def sections(plan: AddonPlan, look: Look, full: bool, mark: Mark = unmarked) -> 
     others = [change for change in plan.changes if not change.at_risk]
     return [
         _summary(plan, look),
-        drawn(Title("Fields at risk", _modes(plan)), _table(risky), look, full),
+        drawn(Title("Fields at risk", _modes(plan)), _table(risky, plan.asked.mode), look, full),
         findings(plan.findings, f" with {plan.asked.mode.value}", look, full, mark=mark),
-        drawn(Title("What follows the version"), _table(others), look, full) if full else [],
+        drawn(Title("What follows the version"), _table(others, plan.asked.mode), look, full) if full else [],
         _schema(plan, look, full) if plan.facts.installed else [],
     ]
 
@@ -81,7 +81,7 @@ def _modes(plan: AddonPlan) -> str:
     return ": what each way to resolve conflicts makes of them"
 
 
-def _table(changed: list[FieldChange]) -> tuple[list[Column], list[Row]]:
+def _table(changed: list[FieldChange], asked: Mode) -> tuple[list[Column], list[Row]]:
     columns = [
         Column("FIELD", floor=24, middle=True),
         Column("LIVE", floor=8),
@@ -89,10 +89,10 @@ def _table(changed: list[FieldChange]) -> tuple[list[Column], list[Row]]:
         *(Column(mode.value) for mode in Mode),
         Column("SURE", drop=1),
     ]
-    return columns, [_row(change) for change in changed]
+    return columns, [_row(change, asked) for change in changed]
 
 
-def _row(change: FieldChange) -> Row:
+def _row(change: FieldChange, asked: Mode) -> Row:
     cells = [Cell(words.becomes(change, mode), _FATES.get(change.fate(mode))) for mode in Mode]
     live = value_of(change.live, change.field)
     return [
@@ -100,7 +100,7 @@ def _row(change: FieldChange) -> Row:
         live,
         ", ".join(change.owners) or "nobody",
         *cells,
-        change.confidence(Mode.OVERWRITE).value,
+        change.confidence(asked).value,
     ]
 
 

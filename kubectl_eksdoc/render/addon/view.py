@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
-from kubectl_eksdoc.core.plan.addon.since import Since as InSchema
-from kubectl_eksdoc.core.plan.since.changes import Since
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.since import Since as InSchema
+from kubectl_eksdoc.baseline.changes import Since
+from kubectl_eksdoc.model.cluster import Cluster
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.addon.fields import value_of
-from kubectl_eksdoc.core.plan.addon.judging import calls
-from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
-from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
+from kubectl_eksdoc.addon_diff.fields import value_of
+from kubectl_eksdoc.addon_diff.judging import calls
+from kubectl_eksdoc.addon_diff.modes import Fate, Mode
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.prediction import FieldChange
+from kubectl_eksdoc.model.api_objects import at
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.text import counted
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.plan.addon.judging import calls
-from kubectl_eksdoc.core.run.addon.way_back import WayBack
+from kubectl_eksdoc.addon_diff.judging import calls
+from kubectl_eksdoc.addon_diff.run.way_back import WayBack
+from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.render.addon.commands import given
 from kubectl_eksdoc.render.addon_update.view import WayBackText
 

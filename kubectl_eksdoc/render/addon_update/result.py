@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from kubectl_eksdoc.core.model.asked import Confidence
-from kubectl_eksdoc.core.plan.addon.merging import Missing
-from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
-from kubectl_eksdoc.core.rules.keeping import printed
-from kubectl_eksdoc.core.run.addon import ended, outcome, rollout, targets
-from kubectl_eksdoc.core.run.stages import Stage
+from kubectl_eksdoc.addon_diff.merging import Missing
+from kubectl_eksdoc.addon_diff.modes import Fate, Mode
+from kubectl_eksdoc.addon_diff.run import ended, outcome, rollout, targets
+from kubectl_eksdoc.drain.run.stages import Stage
+from kubectl_eksdoc.kubernetes.keeping import printed
+from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.render.addon_update import words
 from kubectl_eksdoc.render.addon_update.view import UpdateView
 from kubectl_eksdoc.render.command_result import CommandResult, metadata

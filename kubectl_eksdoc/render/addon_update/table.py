@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.plan.addon.fields import value_of
-from kubectl_eksdoc.core.plan.addon.modes import Mode
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
-from kubectl_eksdoc.core.rules.keeping import printed
-from kubectl_eksdoc.core.run.addon.ended import Ended
-from kubectl_eksdoc.core.run.addon.outcome import Check, Verdict
-from kubectl_eksdoc.core.run.stages import Stage
+from kubectl_eksdoc.addon_diff.fields import value_of
+from kubectl_eksdoc.addon_diff.modes import Mode
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.run.ended import Ended
+from kubectl_eksdoc.addon_diff.run.outcome import Check, Verdict
+from kubectl_eksdoc.drain.run.stages import Stage
+from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.render.addon.commands import as_json, update_addon
 from kubectl_eksdoc.render.addon.table import sections, way_out
 from kubectl_eksdoc.render.addon_update import words

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
-from kubectl_eksdoc.core.run.addon.ended import Ended
-from kubectl_eksdoc.core.run.addon.guards import Guard
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.run.ended import Ended
+from kubectl_eksdoc.addon_diff.run.guards import Guard
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import Finding
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.plan.addon.fields import value_of
-from kubectl_eksdoc.core.plan.addon.judging import calls
-from kubectl_eksdoc.core.plan.addon.merging import Missing
-from kubectl_eksdoc.core.plan.addon.modes import Fate
-from kubectl_eksdoc.core.run.addon.ended import Ended
-from kubectl_eksdoc.core.run.addon.outcome import Check, Verdict
-from kubectl_eksdoc.core.run.stages import Stage
+from kubectl_eksdoc.addon_diff.fields import value_of
+from kubectl_eksdoc.addon_diff.judging import calls
+from kubectl_eksdoc.addon_diff.merging import Missing
+from kubectl_eksdoc.addon_diff.modes import Fate
+from kubectl_eksdoc.addon_diff.run.ended import Ended
+from kubectl_eksdoc.addon_diff.run.outcome import Check, Verdict
+from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.render.addon_update.view import Sent, UpdateView
 from kubectl_eksdoc.render.text import counted, joined
 

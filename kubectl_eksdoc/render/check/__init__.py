@@ -1,7 +1,7 @@
 """Whether a cluster may be upgraded, in every format.
 
 Belongs here: which checks, steps and findings are shown, in which order and in which words; how documents are written.
-Never here: how anything is judged (that is `core.plan.check`).
+Never here: how anything is judged (that is `check`).
 """
 
 from __future__ import annotations

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
-from kubectl_eksdoc.core.plan.check.areas import Area
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.check.areas import Area
+from kubectl_eksdoc.check.plan import CheckPlan, Judged
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.check.words import too_slight
-from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Drawn, Row
+from kubectl_eksdoc.render.text import shown, wrap
 
 _SIGNS = {
     Status.PASS: Cell("✓", Tone.GOOD),
@@ -20,31 +22,66 @@ _PASSED_OVER = Cell("○", Tone.FAINT)
 """Nothing counts, for --fail-on alone: nobody is to take that for well."""
 
 
+_JOINED = "\N{NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Light:
+    """An area in which something was looked at: how many causes fail in it, are not known, and are too slight."""
+
+    area: Area
+    checks: int
+    sign: Cell
+    fails: int
+    unknown: int
+    slight: int
+
+
 def areas(plan: CheckPlan) -> Drawn:
     """Those in which something was looked at."""
-    columns = [
-        Column(""),
-        Column("AREA"),
-        Column("CHECKS", right=True),
-        Column("FAIL", right=True),
-        Column("UNKNOWN", right=True),
-        Column("WORST", floor=24),
-    ]
-    rows: list[Row] = []
-    for area in Area:
-        if judged := plan.in_area(area):
-            found = [each for one in judged for each in one.findings if plan.counts(each)]
-            fails = [each for each in found if each.status is Status.FAIL]
-            unsure = [each for each in found if each.status is Status.UNKNOWN]
-            status = Status.FAIL if fails else Status.UNKNOWN if unsure else Status.PASS
-            worst = next(iter((*in_order(fails), *in_order(unsure))), None)
-            slight = sum(too_slight(plan, each) for one in judged for each in one.findings)
-            sign, said = _SIGNS[status], "" if worst is None else f"{worst.subject}: {worst.message}"
-            if worst is None and slight:
-                sign, said = _PASSED_OVER, f"less severe than --fail-on {plan.wish.fail_on.value}: {slight}"
-            rows.append([sign, area.value, str(len(judged)), _n(fails), _n(unsure), said])
+    lights = _lights(plan)
+    slight = any(each.slight for each in lights)
+    titles = ("CHECKS", "CAUSES", "UNKNOWN", *(("LESS SEVERE",) if slight else ()))
+    columns = [Column(""), Column("AREA"), *(Column(title, right=True) for title in titles)]
+    figures = ((each, (each.checks, each.fails, each.unknown, each.slight)) for each in lights)
+    rows: list[Row] = [[each.sign, each.area.value, *map(_n, told)][: len(columns)] for each, told in figures]
     return columns, rows
 
 
-def _n(found: Sequence[Finding]) -> str:
-    return str(len(found)) if found else "-"
+def in_line(plan: CheckPlan, look: Look) -> list[str]:
+    """``✗ APIs 1 · ✓ DNS``: the same where room is short."""
+    said = (f"{each.sign.text} {each.area.value}{_figures(each)}" for each in _lights(plan))
+    lights = [light.replace(" ", _JOINED) for light in said]
+    lines = wrap(shown(f"AREAS: {' · '.join(lights)}", look), look.columns, "", MARGIN) if lights else []
+    return [line.replace(_JOINED, " ") for line in lines]
+
+
+def _figures(of: _Light) -> str:
+    parts = (
+        str(of.fails) if of.fails else "",
+        f"{of.unknown} unknown" if of.unknown else "",
+        f"{of.slight} less severe" if of.slight and of.sign is _PASSED_OVER else "",
+    )
+    told = ", ".join(filter(None, parts))
+    return f" {told}" if told else ""
+
+
+def _lights(plan: CheckPlan) -> list[_Light]:
+    return [_light(plan, area, judged) for area in Area if (judged := plan.in_area(area))]
+
+
+def _light(plan: CheckPlan, area: Area, judged: Sequence[Judged]) -> _Light:
+    """Accepted unknowns are unknown all the same."""
+    found = [each for one in judged for each in one.findings if plan.counts(each)]
+    fails = plan.causes_of(each for each in found if each.status is Status.FAIL)
+    unsure = [each for each in found if each.status is Status.UNKNOWN]
+    accepted = sum(each.code.name in plan.wish.accepted for each in unsure)
+    unknown = len(set(plan.causes_of(unsure)) - set(fails)) + accepted
+    slight = sum(too_slight(plan, each) for one in judged for each in one.findings)
+    status = Status.FAIL if fails else Status.UNKNOWN if unsure else Status.PASS
+    sign = _PASSED_OVER if status is Status.PASS and slight else _SIGNS[status]
+    return _Light(area, len(judged), sign, len(fails), unknown, slight)
+
+
+def _n(count: int) -> str:
+    return str(count) if count else "-"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.plan.check.changed import Changed
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import MARGIN, Column, Row, Title, more, plain, titled
 from kubectl_eksdoc.render.text import age, between, rfc3339, shown, wrap
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.check.changed import Changed
 
 _MOST = 15
 """Changes that a page shows."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model.findings import Finding, Remedy
-from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis, Suspect
-from kubectl_eksdoc.core.plan.check.undoing import UNDO
+from kubectl_eksdoc.check.symptoms import Diagnosis, Suspect
+from kubectl_eksdoc.check.undoing import UNDO
+from kubectl_eksdoc.model.findings import Finding, Remedy
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import MARGIN, Title, more, titled
 from kubectl_eksdoc.render.text import counted, sentences, shown, wrap

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.plan.check.areas import Gate
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.plan import CheckPlan
+from kubectl_eksdoc.model.findings import Finding
 
 GateOf = Callable[[Finding], Gate | None]
 

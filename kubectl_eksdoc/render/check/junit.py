@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding, Status
-from kubectl_eksdoc.core.plan.check.areas import Area
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan, Judged
-from kubectl_eksdoc.core.plan.check.suppressing import Suppressed
+from kubectl_eksdoc.check.areas import Area
+from kubectl_eksdoc.check.plan import CheckPlan, Judged
+from kubectl_eksdoc.check.suppressing import Suppressed
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import clean, rfc3339

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from kubectl_eksdoc.core.model.asked import Confidence, Unknown
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.check import plan, symptoms, way
-from kubectl_eksdoc.core.plan.check.areas import Area, Gate
-from kubectl_eksdoc.core.plan.check.checklist import steps
-from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.check import plan, symptoms, way
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.causes import RootCause
+from kubectl_eksdoc.check.checklist import steps
+from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.gates import GateOf, gates
 from kubectl_eksdoc.render.check.view import CheckView
@@ -150,6 +151,27 @@ class _Change(Printed):
     """Who reports it: nodes, pods, revisions, events, EKS."""
 
 
+class _Cause(Printed):
+    """What findings come from: one API, one node group, one workload, one answer that nobody gave."""
+
+    subject: SubjectResult
+    severity: Severity
+    status: Literal["fail", "unknown"]
+    gate: Gate | None
+    """The first step that waits for one of its findings; null: none does."""
+    because: Text
+    do: RemedyResult
+    """What to begin with."""
+    findings: tuple[_Waiting, ...]
+    """Those that count, worst first."""
+
+    @classmethod
+    def of(cls, facts: tuple[plan.CheckPlan, RootCause]) -> _Cause:
+        checked, cause = facts
+        found = (_Waiting.filled(each, code=each.code.name) for each in cause.findings)
+        return cls.filled(cause, because=words.because(checked, cause), findings=found)
+
+
 class _Suppressed(Printed):
     """A finding that does not count, and why."""
 
@@ -173,6 +195,8 @@ class CheckResult(CommandResult):
     """Why nothing of AWS is known; null: it is."""
     gates: tuple[_AtGate, ...]
     """What counts (--fail-on) at each step."""
+    causes: tuple[_Cause, ...]
+    """What the findings that count come from: what the next step waits for first, then the worst."""
     checks: tuple[_Check, ...]
     """What was judged, and how it came out at worst."""
     checklist: tuple[_Step, ...]
@@ -204,6 +228,7 @@ class CheckResult(CommandResult):
             way=checked.facts.way,
             aws=eks.why if isinstance(eks, Unknown) else None,
             gates=(_gate(checked, gate) for gate in Gate),
+            causes=(_Cause.of((checked, each)) for each in checked.causes),
             checks=checked.judged,
             checklist=(_step(checked, each) for each in checked.checklist),
             diagnosis=_diagnosis(checked.diagnosis, gate_of),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kubectl_eksdoc.core.model.findings import Finding, Status
-from kubectl_eksdoc.core.plan.check.areas import Gate
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan
-from kubectl_eksdoc.core.plan.check.suppressing import Suppressed
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.plan import CheckPlan
+from kubectl_eksdoc.check.suppressing import Suppressed
+from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.gates import gates
 from kubectl_eksdoc.render.check.view import CheckView

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.check.plan import CheckPlan
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.tables import MARGIN, Title, titled, told
 from kubectl_eksdoc.render.text import counted, shown, wrap

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
-from kubectl_eksdoc.core.plan.check.areas import Gate
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.plan import CheckPlan
+from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render.check import words
-from kubectl_eksdoc.render.check.areas import areas
-from kubectl_eksdoc.render.check.brief import blind, brief, of_aws
+from kubectl_eksdoc.render.check.areas import areas, in_line
+from kubectl_eksdoc.render.check.brief import blind, deciding, later, others
 from kubectl_eksdoc.render.check.changes import changes
 from kubectl_eksdoc.render.check.diagnosis import diagnosis
 from kubectl_eksdoc.render.check.steps import checklist
@@ -19,8 +19,6 @@ from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since.screen import marking
 from kubectl_eksdoc.render.tables import Mark, Title, drawn, findings
 from kubectl_eksdoc.render.text import counted, shown, wrap
-
-_NOTHING = "This command changes nothing. All findings with all evidence: -o wide; for a program: -o json"
 
 
 def table(view: CheckView, look: Look) -> str:
@@ -44,43 +42,39 @@ def _text(view: CheckView, look: Look, full: bool) -> str:
         *([] if short else _judged(view, look, full)),
         suppressed(plan, look, full),
         checklist(plan, look, full),
-        [] if full else wrap(_NOTHING, look.columns),
+        [] if full else wrap(shown(_besides(plan), look), look.columns),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
 def _judged(view: CheckView, look: Look, full: bool) -> list[list[str]]:
-    """The areas, and what blocks which step."""
+    """What decides, the other causes by the step that waits for them, and the areas."""
     plan, mark = view.plan, marking(view.since)
-    return [
-        drawn(Title("Areas"), areas(plan), look, full),
-        *(_gate(plan, gate, look, full, mark) for gate in (*Gate, None)),
-        [] if full else blind(plan, of_aws(plan, _counting(plan)), look),
-        _noted(plan, look, full, mark),
-    ]
+    if full:
+        gates = [_gate(plan, gate, look, mark) for gate in (*Gate, None)]
+        return [deciding(plan, look, mark), drawn(Title("Areas"), areas(plan), look, full), *gates, _noted(view, look)]
+    more = [line for gate in (*Gate, None) for line in others(plan, gate, look, mark)]
+    return [deciding(plan, look, mark), more, later(plan, look), blind(plan, look), in_line(plan, look)]
 
 
-def _gate(plan: CheckPlan, gate: Gate | None, look: Look, full: bool, mark: Mark) -> list[str]:
+def _gate(plan: CheckPlan, gate: Gate | None, look: Look, mark: Mark) -> list[str]:
     found = (*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN))
-    head = f" {words.before(plan, gate)}"
-    if full:
-        return findings(found, head, look, full, named=True, mark=mark)
-    told_at_once = of_aws(plan, found)
-    return brief([each for each in found if each not in told_at_once], head, look, mark)
+    return findings(found, f" {words.before(plan, gate)}", look, full=True, named=True, mark=mark)
 
 
-def _counting(plan: CheckPlan) -> list[Finding]:
-    return [each for each in plan.findings if plan.counts(each)]
+def _noted(view: CheckView, look: Look) -> list[str]:
+    """What passes and is worth knowing, and what is too slight to count."""
+    mark = marking(view.since)
+    return findings(_others(view.plan), " that block nothing", look, full=True, named=True, mark=mark)
 
 
-def _noted(plan: CheckPlan, look: Look, full: bool, mark: Mark) -> list[str]:
-    """What passes and is worth knowing, and what is too slight to count, where all is asked for."""
-    others = tuple(each for each in plan.findings if each.status is Status.PASS or not plan.counts(each))
-    if full:
-        return findings(others, " that block nothing", look, full, named=True, mark=mark)
-    worth = [each for each in others if each.severity is not Severity.INFO]
-    if not others:
-        return []
-    some = f", {len(worth)} of them worth knowing" if worth else ""
-    verb = "blocks" if len(others) == 1 else "block"
-    return wrap(shown(f"{counted(len(others), 'finding')} that {verb} nothing{some}: -o wide", look), look.columns)
+def _besides(plan: CheckPlan) -> str:
+    """With how much of that there is."""
+    found = () if plan.diagnosis is not None else _others(plan)
+    verb = "blocks" if len(found) == 1 else "block"
+    more = f"{counted(len(found), 'more finding')} {verb} nothing. " if found else ""
+    return f"Nothing is changed. {more}Everything: -o wide; for a program: -o json"
+
+
+def _others(plan: CheckPlan) -> tuple[Finding, ...]:
+    return tuple(each for each in plan.findings if each.status is Status.PASS or not plan.counts(each))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from kubectl_eksdoc.core.model.findings import Finding, Status, When
-from kubectl_eksdoc.core.plan.check.areas import Gate
-from kubectl_eksdoc.core.plan.check.checklist.steps import Step
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan
-from kubectl_eksdoc.core.plan.check.symptoms import Suspect
-from kubectl_eksdoc.core.plan.check.undoing import UNDO
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.causes import DECIDING
+from kubectl_eksdoc.check.checklist.steps import Step
+from kubectl_eksdoc.check.plan import CheckPlan
+from kubectl_eksdoc.check.symptoms import Suspect
+from kubectl_eksdoc.check.undoing import UNDO
+from kubectl_eksdoc.model.findings import Finding, Status, When
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.check import steps, words
 from kubectl_eksdoc.render.check.areas import areas
@@ -49,12 +50,24 @@ def _sections(view: CheckView, most: int) -> Iterator[tuple[str, list[str]]]:
         )
     yield "Likely causes", _diagnosis(plan, most)
     yield "Changed", _changes(plan, most)
+    yield "What decides", _deciding(plan)
     yield "Areas", markdown.ticket_table(areas(plan), "areas", most)
     for gate in (*Gate, None):
         head = f"Findings {words.before(plan, gate)}"
         yield head, _findings((*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN)), most)
     yield "Suppressed", _suppressed(plan, most)
     yield "The way", _checklist(plan)
+
+
+def _deciding(plan: CheckPlan) -> list[str]:
+    lines: list[str] = []
+    for number, each in enumerate(() if plan.diagnosis is not None else plan.causes[:DECIDING], 1):
+        said = f"{SIGNS[each.status][0]} {each.severity.value}: {words.cause(each)}: {words.because(plan, each)}"
+        begin = " " * 3
+        lines += [f"{number}. {escape(f'{said} ({words.before(plan, each.gate)}).')}", ""]
+        lines += [f"{begin}{line}" for line in (escape(each.do.text), "", *block([each.do.command]))]
+        lines.append("")
+    return lines
 
 
 def _findings(found: Sequence[Finding], most: int) -> list[str]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan
-from kubectl_eksdoc.core.plan.since.changes import Since
+
+if TYPE_CHECKING:  # manifests alone are beside nothing earlier
+    from kubectl_eksdoc.baseline.changes import Since
+    from kubectl_eksdoc.check.plan import CheckPlan
 
 
 @dataclass(frozen=True, slots=True)

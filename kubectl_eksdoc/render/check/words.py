@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
-from kubectl_eksdoc.core.plan.check.areas import Gate
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan
-from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis
-from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.causes import AWS, RootCause
+from kubectl_eksdoc.check.plan import CheckPlan
+from kubectl_eksdoc.check.symptoms import Diagnosis
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.render.text import counted, joined
 
 
@@ -83,11 +85,33 @@ def way(plan: CheckPlan) -> str:
 
 
 def at_gate(plan: CheckPlan, gate: Gate | None) -> str:
-    """``17 findings and 1 unknown``, "" where nothing stands against it; None: what is before no step."""
-    fails = len(plan.of(gate, Status.FAIL))
-    unknown, accepted = len(plan.of(gate, Status.UNKNOWN)), len(accepted_at(plan, gate))
-    parts = [counted(fails, "finding")] if fails else []
-    return joined([*parts, f"{unknown - accepted} unknown"] if unknown > accepted else parts)
+    """``8 causes and 1 unknown``, "" where nothing stands against it; None: what is before no step."""
+    return causes(each for each in plan.causes if each.gate is gate)
+
+
+def causes(found: Iterable[RootCause]) -> str:
+    """Of what fails, and of what is only not known."""
+    fails, unknown = figures(found)
+    return joined([*([counted(fails, "cause")] if fails else []), *([f"{unknown} unknown"] if unknown else [])])
+
+
+def cause(of: RootCause) -> str:
+    """``API policy/v1beta1``."""
+    return f"{of.subject.kind} {of.subject}"
+
+
+def because(plan: CheckPlan, of: RootCause) -> str:
+    """What is so; of another object than the cause is called by, which one."""
+    if of.subject == AWS and isinstance(plan.facts.eks, Unknown):
+        return f"{plan.facts.eks.why} ({counted(len(of.findings), 'answer')})"
+    first = of.first
+    return first.message if first.subject == of.subject else f"{first.subject.kind} {first.subject}: {first.message}"
+
+
+def figures(found: Iterable[RootCause]) -> tuple[int, int]:
+    """How many fail, and how many are not known."""
+    every = [each.status for each in found]
+    return every.count(Status.FAIL), every.count(Status.UNKNOWN)
 
 
 def accepted_at(plan: CheckPlan, gate: Gate | None) -> tuple[Finding, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.plan.dns.file import CorefileRead
+from kubectl_eksdoc.coredns_lameduck.file import CorefileRead
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import findings

@@ -1,7 +1,7 @@
 """Whether DNS survives its nodes, in every format.
 
 Belongs here: what of CoreDNS is shown, in which order and in which words.
-Never here: what is judged (that is `core.plan.dns`), what is asked of AWS or the cluster.
+Never here: what is judged (that is `coredns_lameduck`), what is asked of AWS or the cluster.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.plan.dns.plan import DnsPlan
+from kubectl_eksdoc.coredns_lameduck.plan import DnsPlan
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 

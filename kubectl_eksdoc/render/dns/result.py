@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.plan.dns import deployed as dns
-from kubectl_eksdoc.core.plan.dns.judging import leaving
-from kubectl_eksdoc.core.plan.dns.judging.failing import endpoints
-from kubectl_eksdoc.core.plan.dns.shutdown import CLIENT_S, CLOSING_S, MARGIN_S
-from kubectl_eksdoc.core.rules.keeping import printed_corefile
+from kubectl_eksdoc.coredns_lameduck import deployed as dns
+from kubectl_eksdoc.coredns_lameduck.judging import leaving
+from kubectl_eksdoc.coredns_lameduck.judging.failing import endpoints
+from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S, CLOSING_S, MARGIN_S
+from kubectl_eksdoc.kubernetes.keeping import printed_corefile
+from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.dns import DnsView, table
 from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Moment, Printed, Text, Texts, UnsetType

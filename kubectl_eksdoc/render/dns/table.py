@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
-from kubectl_eksdoc.core.plan.dns.judging.failing import endpoints
-from kubectl_eksdoc.core.plan.dns.plan import DnsPlan, Step, Zone
-from kubectl_eksdoc.core.plan.dns.shutdown import Budget
+from kubectl_eksdoc.coredns_lameduck.judging.failing import endpoints
+from kubectl_eksdoc.coredns_lameduck.plan import DnsPlan, Step, Zone
+from kubectl_eksdoc.coredns_lameduck.shutdown import Budget
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.render.dns import DnsView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, drawn, findings, titled, told

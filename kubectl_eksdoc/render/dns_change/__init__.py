@@ -1,7 +1,7 @@
 """A change of CoreDNS that is to be made, or was, in every format.
 
 Belongs here: the Corefile and the values before and after, what is sent, the way back, and which pods have taken it up.
-Never here: what the change should be (that is `core.plan.dns.change`), whether it may be made.
+Never here: what the change should be (that is `coredns_lameduck.change`), whether it may be made.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.api_objects import Conflict, Doc
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
-from kubectl_eksdoc.core.plan.dns.change.change import Change
-from kubectl_eksdoc.core.run.addon.ended import Ended
-from kubectl_eksdoc.core.run.addon.guards import Guard
-from kubectl_eksdoc.core.run.dns import Verified
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.run.ended import Ended
+from kubectl_eksdoc.addon_diff.run.guards import Guard
+from kubectl_eksdoc.coredns_lameduck.change.change import Change
+from kubectl_eksdoc.coredns_lameduck.run import Verified
+from kubectl_eksdoc.model.api_objects import Conflict, Doc
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 

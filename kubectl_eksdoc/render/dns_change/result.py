@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from kubectl_eksdoc.core.plan.addon.modes import Mode
-from kubectl_eksdoc.core.plan.dns.change import change, placing
-from kubectl_eksdoc.core.plan.dns.change.wishes import Place, Wishes
-from kubectl_eksdoc.core.rules.keeping import printed, printed_corefile
-from kubectl_eksdoc.core.run import dns
+from kubectl_eksdoc.addon_diff.modes import Mode
+from kubectl_eksdoc.coredns_lameduck import run as dns
+from kubectl_eksdoc.coredns_lameduck.change import change, placing
+from kubectl_eksdoc.coredns_lameduck.change.wishes import Place, Wishes
+from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
 from kubectl_eksdoc.render.addon_update.result import OutcomeResult, RefusalResult
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.dns_change import DnsChangeView, table

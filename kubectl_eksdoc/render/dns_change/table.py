@@ -7,20 +7,20 @@ import json
 from collections.abc import Sequence
 from typing import cast
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.clusters import EksCluster
-from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.coredns import Corefile
-from kubectl_eksdoc.core.plan.dns.change.change import COREFILE, Change, Texts
-from kubectl_eksdoc.core.plan.dns.change.placing import Landing, Seat
-from kubectl_eksdoc.core.plan.dns.change.wishes import Place
-from kubectl_eksdoc.core.rules.corefile.parser import parse
-from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
-from kubectl_eksdoc.core.rules.keeping import printed, printed_corefile
-from kubectl_eksdoc.core.run.addon.way_back import WayBack
-from kubectl_eksdoc.core.run.dns import Stand, Taken, Verified
-from kubectl_eksdoc.core.run.stages import Stage
+from kubectl_eksdoc.addon_diff.run.way_back import WayBack
+from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, Change, Texts
+from kubectl_eksdoc.coredns_lameduck.change.placing import Landing, Seat
+from kubectl_eksdoc.coredns_lameduck.change.wishes import Place
+from kubectl_eksdoc.coredns_lameduck.run import Stand, Taken, Verified
+from kubectl_eksdoc.drain.run.stages import Stage
+from kubectl_eksdoc.kubernetes.corefile.parser import parse
+from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s
+from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.coredns import Corefile
 from kubectl_eksdoc.render.addon.commands import given
 from kubectl_eksdoc.render.addon_update import WayBackText
 from kubectl_eksdoc.render.addon_update.commands import way_back_text

@@ -1,7 +1,7 @@
 """A measurement of DNS, in every format: what would be made and done, and what came of it, second by second.
 
 Belongs here: which numbers, plots and findings are shown, in which order and in which words.
-Never here: what the numbers mean (that is `core.plan.dns.measuring`), making or reading pods.
+Never here: what the numbers mean (that is `coredns_lameduck.measuring`), making or reading pods.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.placing import NotMade
-from kubectl_eksdoc.core.plan.dns.measuring.findings import findings_of
-from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
-from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
+from kubectl_eksdoc.coredns_lameduck.measuring.findings import findings_of
+from kubectl_eksdoc.coredns_lameduck.measuring.plan import MeasurePlan
+from kubectl_eksdoc.coredns_lameduck.measuring.result import Measured
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.placing import NotMade
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import Report, Second, Stream
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening, MeasurePlan
-from kubectl_eksdoc.core.plan.dns.measuring.result import Deed, Measured, MeasuredZone, What, offset_s
+from kubectl_eksdoc.coredns_lameduck.measuring.plan import Happening, MeasurePlan
+from kubectl_eksdoc.coredns_lameduck.measuring.result import Deed, Measured, MeasuredZone, What, offset_s
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.coredns import Report, Second, Stream
 from kubectl_eksdoc.render import result
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.dns_measure import MeasureView, table

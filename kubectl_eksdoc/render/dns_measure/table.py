@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import Counts, Report, Second, Stream, Target
-from kubectl_eksdoc.core.plan.dns.measuring.findings import said
-from kubectl_eksdoc.core.plan.dns.measuring.plan import LATE_S, MOST_ENDPOINTS, Happening, MeasurePlan, manifests
-from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, MeasuredZone, Moment, What, offset_s
+from kubectl_eksdoc.coredns_lameduck.measuring.findings import said
+from kubectl_eksdoc.coredns_lameduck.measuring.plan import LATE_S, MOST_ENDPOINTS, Happening, MeasurePlan, manifests
+from kubectl_eksdoc.coredns_lameduck.measuring.result import Measured, MeasuredZone, Moment, What, offset_s
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.coredns import Counts, Report, Second, Stream, Target
 from kubectl_eksdoc.render.dns_measure import MeasureView
 from kubectl_eksdoc.render.formats import Formats
 from kubectl_eksdoc.render.look import Look, Tone

@@ -1,7 +1,7 @@
 """The drain plan in every format: the same rows as a table, Markdown, JSON, YAML or names.
 
 Belongs here: what of a plan is shown, in which order and in which words.
-Never here: what becomes of a pod or a node (that is `core.plan.drain`), how a table is drawn (that is beside).
+Never here: what becomes of a pod or a node (that is `drain`), how a table is drawn (that is beside).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Option, Step, Way
+from kubectl_eksdoc.drain.handoff.offers import HandOff, Option, Step, Way
 from kubectl_eksdoc.render.drain.blocks import command_line
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.view import DrainView

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
+from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.render.drain import fence
 from kubectl_eksdoc.render.drain.verdict import NO_TIMES, baked, unmeasured
 from kubectl_eksdoc.render.drain.view import DrainView

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.plan.drain.policy import AUTO
+from kubectl_eksdoc.drain.policy import AUTO
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.text import counted
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kubectl_eksdoc.core.plan.drain.choice.chosen import Tried
-from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce
-from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
-from kubectl_eksdoc.core.plan.drain.duration.relaxing import Relaxation
-from kubectl_eksdoc.core.run.baking import Bake
+from kubectl_eksdoc.drain.choice import Tried
+from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce
+from kubectl_eksdoc.drain.duration.estimate import Estimate
+from kubectl_eksdoc.drain.duration.slow_nodes import Relaxation
+from kubectl_eksdoc.drain.run.patience import Bake
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts
 

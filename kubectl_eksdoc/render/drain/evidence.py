@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.drain.groups import Group
 
 _PLACE = re.compile(r"(?:guards|pod) (\S+) on (\S+)")

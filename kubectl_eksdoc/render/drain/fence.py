@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kubectl_eksdoc.core.model import selectors
-from kubectl_eksdoc.core.model.nodes import EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, PROVISIONER
-from kubectl_eksdoc.core.plan.drain.outcome import Target, TargetVerdict
+from kubectl_eksdoc.drain.outcome import Target, TargetVerdict
+from kubectl_eksdoc.model import selectors
+from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, PROVISIONER
 from kubectl_eksdoc.render.drain.invocation import NextStep, again, kubectl
 from kubectl_eksdoc.render.drain.view import DrainView
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Status
-from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.findings import Finding, Remedy, Status, When
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.text import counted
 
 _MASK = "\x00"
 _CLUSTER = "Cluster"
+_SEVERAL = "pod-several-budgets"
 
 Advice = tuple[Remedy, tuple[str, ...]]
 """A remedy and the commands that do it, one for each object it is for."""
@@ -93,6 +95,34 @@ def grouped(findings: Iterable[Finding], view: DrainView) -> tuple[Group, ...]:
         rows.setdefault(key, []).append(found)
         apps[key] = app
     return tuple(Group(tuple(found), apps[key], _nodes(found, view)) for key, found in rows.items())
+
+
+def of_budget(budget: Budget, view: DrainView) -> tuple[Group, ...]:
+    """The blockers that are about it, or about pods that it counts together with other budgets."""
+    counts = {
+        (row.pod.namespace, name)
+        for row in view.left
+        if _SEVERAL in row.codes and budget.namespace == row.pod.namespace and budget.selector.matches(row.pod.labels)
+        for name in (row.pod.name, view.app(row.pod).partition("/")[2])
+    }
+
+    def about(found: Finding) -> bool:
+        subject = found.subject
+        if subject.kind == "PodDisruptionBudget":
+            return (subject.namespace, subject.name) == (budget.namespace, budget.name)
+        return found.code.name == _SEVERAL and (subject.namespace, subject.name) in counts
+
+    return grouped((found for found in view.blockers if about(found)), view)
+
+
+def command_of(groups: Iterable[Group]) -> str:
+    """The first command that helps, one for now before one for later; "" where a person must decide."""
+    for when in When:
+        for group in groups:
+            for remedy, commands in group.remedies:
+                if remedy.when is when and commands:
+                    return "\n".join(commands)
+    return ""
 
 
 def _nodes(findings: Iterable[Finding], view: DrainView) -> tuple[str, ...]:

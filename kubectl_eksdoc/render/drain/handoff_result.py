@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.drain.handoff import offers
+from kubectl_eksdoc.drain.handoff import offers
+from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.render.result import Count, Printed, Text, Texts
 
 

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.options import usual
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.options import usual
 from kubectl_eksdoc.render.drain.view import DrainView
 
 DRAIN = ("kubectl", "eksdoc", "drain")

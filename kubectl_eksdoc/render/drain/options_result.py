@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from kubectl_eksdoc.core.model import options
-from kubectl_eksdoc.core.model.options import Kind, options_of
-from kubectl_eksdoc.core.plan.drain.policy import AT_ONCE, DrainPolicy
+from kubectl_eksdoc.drain.policy import AT_ONCE, DrainPolicy
+from kubectl_eksdoc.model import options
+from kubectl_eksdoc.model.options import Kind, options_of
 from kubectl_eksdoc.render.result import Count, Lines, Meta, Positive, Printed, Text, Texts, made_of
 
 _HINTS: Mapping[Kind, Any] = {

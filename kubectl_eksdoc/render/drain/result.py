@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain import outcome, result
-from kubectl_eksdoc.core.plan.drain.manners import Means
-from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, TargetVerdict
+from kubectl_eksdoc.drain import outcome, result
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
+from kubectl_eksdoc.drain.policy import Means
+from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.drain.comparison.result import ComparisonResult
 from kubectl_eksdoc.render.drain.estimate_result import (

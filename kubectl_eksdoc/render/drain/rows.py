@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.kinds import KindRead
-from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, Eviction, Left, Target
-from kubectl_eksdoc.core.plan.drain.result import Headroom
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, Eviction, Left, Target
+from kubectl_eksdoc.drain.result import Headroom
+from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN, POD_SIGN, TARGET_SIGN, Sign
 from kubectl_eksdoc.render.drain.view import DrainView, status_of

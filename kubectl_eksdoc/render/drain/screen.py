@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.kinds import KindRead
+from kubectl_eksdoc.model.findings import Severity
+from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.render.drain import fence, rows, steps
 from kubectl_eksdoc.render.drain.blocks import command_line, step_lines
 from kubectl_eksdoc.render.drain.by_cause import Cause, causes_of

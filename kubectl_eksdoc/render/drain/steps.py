@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, Target, TargetVerdict
+from kubectl_eksdoc.drain.outcome import PodVerdict, Target, TargetVerdict
+from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.render.drain.fence import fence
 from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.invocation import CONTEXT, DUMP, NextStep, again, run

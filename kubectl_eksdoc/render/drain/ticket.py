@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Step
-from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
+from kubectl_eksdoc.drain.handoff.offers import HandOff, Step
+from kubectl_eksdoc.drain.outcome import BudgetVerdict
+from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain import afterwards, fence, rows, timeline
 from kubectl_eksdoc.render.drain.comparison import ticket as against

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.sim.course import Span
+from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.render.drain.scale import short, ticks
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import cut, duration, shown, wrap

@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
-from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.model.pods import Owner, Pod
-from kubectl_eksdoc.core.plan.drain.comparison.changes import Comparison
-from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff
-from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict, Target
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Headroom
-from kubectl_eksdoc.core.plan.drain.targets import natural
-from kubectl_eksdoc.core.run.baking import Bake
-from kubectl_eksdoc.core.sim.course import Span
+from kubectl_eksdoc.drain.comparison.changes import Comparison
+from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.handoff.offers import HandOff
+from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.drain.outcome import Eviction, Left, PodVerdict, Target
+from kubectl_eksdoc.drain.result import DrainPlan, Headroom
+from kubectl_eksdoc.drain.run.patience import Bake
+from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import Finding, Status, in_order
+from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.model.pods import Owner, Pod
 
 SYNC_FAILED = "SyncFailed"
 

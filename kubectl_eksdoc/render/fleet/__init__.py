@@ -1,7 +1,7 @@
 """Many clusters judged together, in every format.
 
 Belongs here: which columns and sections are shown, in which words; how the document is written.
-Never here: how rows are ordered and summed (that is `core.plan.fleet`), how one cluster is shown.
+Never here: how rows are ordered and summed (that is `fleet`), how one cluster is shown.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.plan.fleet import FleetPlan
+from kubectl_eksdoc.fleet import FleetPlan
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 

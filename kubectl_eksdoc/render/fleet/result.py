@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.findings import Severity, Status
-from kubectl_eksdoc.core.model.fleet import Answered
-from kubectl_eksdoc.core.plan.fleet import Row, Standing
+from kubectl_eksdoc.fleet import Row, Standing
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.model.fleet import Answered
 from kubectl_eksdoc.render.command_result import ClusterResult
 from kubectl_eksdoc.render.fleet import FleetView, table
 from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.model.fleet import Answered, Unanswered
-from kubectl_eksdoc.core.plan.fleet import FleetPlan, Row, Shared, Standing
+from kubectl_eksdoc.fleet import FleetPlan, Row, Shared, Standing
+from kubectl_eksdoc.model.findings import Severity
+from kubectl_eksdoc.model.fleet import Answered, Unanswered
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.fleet import FleetView
 from kubectl_eksdoc.render.look import Look, Tone

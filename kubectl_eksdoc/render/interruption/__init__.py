@@ -1,7 +1,7 @@
 """Whether Karpenter hears of interruptions, in every format; and what is missing, as documents.
 
 Belongs here: which links, nodes and findings are shown, in which order and in which words; how documents are written.
-Never here: what Karpenter, SQS or EventBridge do (that is `core.plan.interruption`), what is asked of AWS or the
+Never here: what Karpenter, SQS or EventBridge do (that is `interruption`), what is asked of AWS or the
 cluster.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
+from kubectl_eksdoc.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 

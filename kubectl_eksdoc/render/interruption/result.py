@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from kubectl_eksdoc.core.model import interruption
-from kubectl_eksdoc.core.plan.interruption import links, outage, repair, spot
-from kubectl_eksdoc.core.plan.interruption.installs import effective
-from kubectl_eksdoc.core.plan.interruption.rights import Handler
+from kubectl_eksdoc.interruption import links, outage, repair, spot
+from kubectl_eksdoc.interruption.installs import effective
+from kubectl_eksdoc.interruption.rights import Handler
+from kubectl_eksdoc.model import interruption
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.interruption import InterruptionView, table
 from kubectl_eksdoc.render.result import (

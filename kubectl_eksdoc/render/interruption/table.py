@@ -9,17 +9,11 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.interruption import KarpenterInstall
-from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.interruption.installs import upgrade
-from kubectl_eksdoc.core.plan.interruption.links import Link
-from kubectl_eksdoc.core.plan.interruption.outage import KARPENTER, sentences
-from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.core.plan.interruption.repair import (
+from kubectl_eksdoc.interruption.installs import upgrade
+from kubectl_eksdoc.interruption.links import Link
+from kubectl_eksdoc.interruption.outage import KARPENTER, sentences
+from kubectl_eksdoc.interruption.plan import InterruptionPlan
+from kubectl_eksdoc.interruption.repair import (
     AsJson,
     Missing,
     creates,
@@ -28,7 +22,13 @@ from kubectl_eksdoc.core.plan.interruption.repair import (
     steps,
     template,
 )
-from kubectl_eksdoc.core.plan.interruption.spot import NOTICE_S, AtRisk, SpotNode
+from kubectl_eksdoc.interruption.spot import NOTICE_S, AtRisk, SpotNode
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.interruption import KarpenterInstall
+from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.render.encode import plain_value, to_json, to_yaml
 from kubectl_eksdoc.render.interruption import InterruptionView
 from kubectl_eksdoc.render.look import Look, Tone

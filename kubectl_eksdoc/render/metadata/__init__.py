@@ -1,7 +1,7 @@
 """Who reaches the instance metadata service, in every format.
 
 Belongs here: which causes, pods and findings are shown, in which order and in which words.
-Never here: what EC2, EKS or a program does (that is `core.plan.metadata`), what is asked of AWS or the cluster.
+Never here: what EC2, EKS or a program does (that is `imds_probe`), what is asked of AWS or the cluster.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Choice
-from kubectl_eksdoc.core.plan.metadata.of_pod import OnePod
-from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
-from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
-from kubectl_eksdoc.core.plan.since.changes import Since
+from kubectl_eksdoc.baseline.changes import Since
+from kubectl_eksdoc.imds_probe.fixes.fix import Choice
+from kubectl_eksdoc.imds_probe.of_pod import OnePod
+from kubectl_eksdoc.imds_probe.plan import MetadataPlan
+from kubectl_eksdoc.imds_probe.sources import NodesAlike
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 

@@ -7,17 +7,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.metadata import affected
-from kubectl_eksdoc.core.plan.metadata.affected import Effect
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Choice
-from kubectl_eksdoc.core.plan.metadata.of_pod import OnePod
-from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan
-from kubectl_eksdoc.core.plan.metadata.sources import Service
-from kubectl_eksdoc.core.plan.probes import owner_of
-from kubectl_eksdoc.core.rules.metadata_service import Reach, Verdict
+from kubectl_eksdoc.amazon.metadata_service import Reach, Verdict
+from kubectl_eksdoc.imds_probe import affected
+from kubectl_eksdoc.imds_probe.affected import Effect
+from kubectl_eksdoc.imds_probe.fixes.fix import Choice
+from kubectl_eksdoc.imds_probe.of_pod import OnePod
+from kubectl_eksdoc.imds_probe.plan import GroupPlan
+from kubectl_eksdoc.imds_probe.sources import Service
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.probes import owner_of
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.metadata import MetadataView, table
 from kubectl_eksdoc.render.metadata_fix.result import FixChoice

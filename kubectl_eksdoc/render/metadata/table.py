@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.findings import Finding, Severity
-from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.metadata.affected import Effect
-from kubectl_eksdoc.core.plan.metadata.judging import NODES
-from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan, MetadataPlan
-from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike, instance_of, service_now
-from kubectl_eksdoc.core.rules.metadata_service import Reach
+from kubectl_eksdoc.amazon.metadata_service import Reach, Verdict
+from kubectl_eksdoc.imds_probe.affected import Effect
+from kubectl_eksdoc.imds_probe.assumed import Intent
+from kubectl_eksdoc.imds_probe.judging import NODES
+from kubectl_eksdoc.imds_probe.plan import GroupPlan, MetadataPlan
+from kubectl_eksdoc.imds_probe.sources import NodesAlike, Service, instance_of, service_now
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.findings import Finding, Severity
+from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.metadata import MetadataView
 from kubectl_eksdoc.render.metadata_fix.table import to_choose
@@ -89,6 +91,10 @@ def pods(plan: MetadataPlan) -> str:
 
 def _unaffected(plan: MetadataPlan) -> str:
     """Where pods are cut off and have what they need otherwise, that is no fault."""
+    if plan.facts.intent is not None:
+        missed = [each for each in plan.findings if each.code.name == "imds-intent-missed"]
+        met = "not all nodes have" if missed else "no node is known to have other options than"
+        return f"no pod is known to be affected, and {met} what is meant ({plan.facts.intent})"
     recommended = ", which is what AWS recommends for pods with roles of their own"
     cut = any(group.alike.here.reach is Reach.CUT_OFF and group.alike.now.options is not None for group in plan.groups)
     return f"no pod is known to be affected{recommended if cut else ''}"
@@ -146,15 +152,16 @@ def _text(view: MetadataView, look: Look, full: bool) -> str:
         told = wrap(shown(view.pod.sentence, look), look.columns)
         return "\n".join([*told, *([""] if beside else []), *beside]) + "\n"
     first = view.pod.sentence if view.pod is not None else in_short(view.plan)
-    found, groups = view.plan.findings, [each for each in view.plan.groups if full or _matters(each)]
+    facts, found = view.plan.facts, view.plan.findings
+    groups = [each for each in view.plan.groups if full or _matters(each)]
     sections = [
         [look.paint(line, Tone.TITLE) for line in wrap(shown(first, look), look.columns)],
         beside,
-        drawn(_causes_title(view.plan, groups), _causes(groups), look, full),
+        drawn(_causes_title(view.plan, groups), _causes(groups, facts.intent), look, full),
         titled(Title("Why"), list(_why(groups, look)), look) if full else [],
         drawn(Title("Nodes"), _table_nodes(view), look, full) if full else [],
         findings(found if full else _in_short(found), "", look, full, named=True, mark=marking(view.since)),
-        *to_choose(view.offered, look, full),
+        *to_choose(view.offered, look, full, facts.cluster.source is not Source.SNAPSHOT, facts.intent is not None),
         [] if full else wrap(_last(found), look.columns),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
@@ -174,7 +181,7 @@ def _last(found: Iterable[Finding]) -> str:
     return "".join(f"{each[:1].upper()}{each[1:]}. " for each in passed) + _FORMATS
 
 
-def _causes(groups: Sequence[GroupPlan]) -> tuple[list[Column], list[Row]]:
+def _causes(groups: Sequence[GroupPlan], intent: Intent | None) -> tuple[list[Column], list[Row]]:
     columns = [
         Column("GROUP", floor=12, middle=True),
         Column("MADE BY", drop=3),
@@ -187,10 +194,10 @@ def _causes(groups: Sequence[GroupPlan]) -> tuple[list[Column], list[Row]]:
         Column("WILL BREAK", right=True, short="WILL"),
         Column("POSSIBLE", right=True, short="POSS."),
     ]
-    return columns, [_table_cause(group) for group in groups]
+    return columns, [_table_cause(group, intent) for group in groups]
 
 
-def _table_cause(group: GroupPlan) -> Row:
+def _table_cause(group: GroupPlan, intent: Intent | None) -> Row:
     alike = group.alike
     tokens, hops = _options(alike)
     counts = [len(group.of(each)) for each in (Effect.BROKEN, Effect.WILL_BREAK, Effect.POSSIBLE)]
@@ -198,8 +205,8 @@ def _table_cause(group: GroupPlan) -> Row:
         alike.label,
         alike.owner.value,
         str(len(alike.nodes)),
-        _verdict(alike.here.reach, alike.now.options is None),
-        _verdict(alike.later.reach, alike.next.options is None),
+        _meant(alike.now, alike.here, intent),
+        _meant(alike.next, alike.later, intent),
         tokens,
         hops,
         *(Cell(str(count or "-"), tone if count else None) for count, tone in zip(counts, _COUNTED, strict=True)),
@@ -207,6 +214,13 @@ def _table_cause(group: GroupPlan) -> Row:
 
 
 _COUNTED = (Tone.BAD, Tone.WARN, Tone.UNKNOWN)
+
+
+def _meant(service: Service, found: Verdict, intent: Intent | None) -> Cell:
+    """That pods are cut off is no alarm where it is meant."""
+    cell = _verdict(found.reach, service.options is None)
+    met = found.reach is Reach.CUT_OFF and intent is not None and intent.met_by(service.options)
+    return Cell("as meant", Tone.GOOD) if met else cell
 
 
 def _verdict(reach: Reach, none: bool) -> Cell:

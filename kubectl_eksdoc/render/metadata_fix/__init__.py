@@ -1,7 +1,7 @@
 """Fixes of the metadata service, in every format: those to choose from, one that is to be carried out, what came of it.
 
 Belongs here: what of a fix is shown, in which order and in which words.
-Never here: which fixes exist (that is `core.plan.metadata.fixes`), carrying one out.
+Never here: which fixes exist (that is `imds_probe.fixes`), carrying one out.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.metadata import Act
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Fix
-from kubectl_eksdoc.core.run.metadata import Done
+from kubectl_eksdoc.imds_probe.fixes.fix import Fix
+from kubectl_eksdoc.imds_probe.run import Done
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.metadata import Act
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 
@@ -24,7 +24,8 @@ from kubectl_eksdoc.render.look import Look
 class FixView:
     """`fixes`: () where somebody looks at one later. `back`: the commands of the way back. `tried`: what a dry run
     said; `forbidden`: why it is not begun. `done` None: nothing was asked for. `journal`: where it is written down on
-    this machine, "" if nowhere. `from_pod`: how it is tried from a pod, a command."""
+    this machine, "" if nowhere. `from_pod`: how it is tried from a pod, a command. `undoes`: the id of the fix that
+    it reverts."""
 
     name: str
     act: Act
@@ -39,6 +40,7 @@ class FixView:
     journal: str = ""
     recognised: str = ""
     from_pod: str = ""
+    undoes: str = ""
     tool_version: str = __version__
 
 

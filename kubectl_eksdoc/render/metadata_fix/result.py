@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.plan.metadata.fixes import fix
-from kubectl_eksdoc.core.run.metadata import Became, Done
-from kubectl_eksdoc.core.run.stages import Stage
+from kubectl_eksdoc.drain.run.stages import Stage
+from kubectl_eksdoc.imds_probe.fixes import fix
+from kubectl_eksdoc.imds_probe.run import Became, Done
+from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.metadata_fix import FixView, table
 from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts
@@ -92,6 +92,8 @@ class FixResult(CommandResult):
     recognised: Text | None
     run: Text | None
     journal: Text | None
+    undoes: Text | None
+    """The id of the fix that this one reverts."""
     fix: Literal["instance-options", "node-class", "template-version"]
     verdict: Text
     nodes: Texts

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.model.metadata import Act, OnClass, OnInstances, OnTemplate
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import Blast, Choice, Fix
-from kubectl_eksdoc.core.plan.metadata.sources import NodesAlike
-from kubectl_eksdoc.core.run.metadata import Became, Done, Part
-from kubectl_eksdoc.core.run.stages import Stage
+from kubectl_eksdoc.drain.run.stages import Stage
+from kubectl_eksdoc.imds_probe.fixes.fix import Blast, Choice, Fix
+from kubectl_eksdoc.imds_probe.run import Became, Done, Part
+from kubectl_eksdoc.imds_probe.sources import NodesAlike
+from kubectl_eksdoc.model.findings import When
+from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.metadata_fix import FixView
 from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Drawn, Row, Title, drawn, more, titled
@@ -25,10 +25,13 @@ def head(act: Act) -> str:
         case OnInstances(each):
             hops = sorted({one.hop_limit for one in each})
             return f"a hop limit of {' or '.join(map(str, hops))} for {counted(len(each), 'running instance')}"
+        case OnTemplate() if act.to:
+            return f"version {act.to} of launch template {act.id}, as before the fix, for {act.group}"
         case OnTemplate():
             return f"a hop limit of {act.hop_limit} in a new version of launch template {act.id} for {act.group}"
         case OnClass():
-            return f"a hop limit of {act.hop_limit} in EC2NodeClass {act.name}"
+            limit = "no hop limit" if act.hop_limit is None else f"a hop limit of {act.hop_limit}"
+            return f"{limit} in EC2NodeClass {act.name}"
 
 
 def action(act: Act) -> str:
@@ -80,10 +83,12 @@ def proof(done: Done) -> str:
 
 Offered = Sequence[tuple[NodesAlike, Choice]]
 _TITLE = Title("What can be done", ": for each group, what moves least first")
+_PODS_FIRST = Title("What can be done", ": for each group, what the pods are given first")
 
 
-def to_choose(offered: Offered, look: Look, full: bool) -> list[list[str]]:
-    """Sections; none where there is nothing to choose."""
+def to_choose(offered: Offered, look: Look, full: bool, live: bool = True, pods_first: bool = False) -> list[list[str]]:
+    """Sections; none where there is nothing to choose. `live`: of a cluster that can be changed. `pods_first`: what the
+    pods are given comes before what the nodes are."""
     rows = [row for alike, choice in offered for row in _rows(alike, choice if full else _least(choice))]
     more = sum(len(choice.fixes) for _, choice in offered) - len(rows)
     columns = [
@@ -95,10 +100,11 @@ def to_choose(offered: Offered, look: Look, full: bool) -> list[list[str]]:
         Column("INSTANCES", right=True, short="INST."),
         Column("BY", drop=1),
     ]
-    table = drawn(_TITLE, (columns, rows), look, full) if rows else []
+    title = _PODS_FIRST if pods_first else _TITLE
+    table = drawn(title, (columns, rows), look, full) if rows else []
     said = [line for alike, choice in offered for line in _cannot(alike, choice, look)] if full or not rows else []
-    first = table + said if table else titled(_TITLE, said, look)
-    return [first, *_whole(offered, look)] if full else [first, _below(rows, more, look)]
+    first = table + said if table else titled(title, said, look)
+    return [first, *_whole(offered, look)] if full else [first, _below(rows, more, live, look)]
 
 
 def _least(choice: Choice) -> Choice:
@@ -126,11 +132,12 @@ def _cannot(alike: NodesAlike, choice: Choice, look: Look) -> Iterator[str]:
         yield from wrap(shown(f"{alike.label}: {why}", look), look.columns, MARGIN, MARGIN * 2)
 
 
-def _below(rows: Sequence[Row], more: int, look: Look) -> list[str]:
+def _below(rows: Sequence[Row], more: int, live: bool, look: Look) -> list[str]:
     if not rows:
         return []
     others = f"{more} more fixes, commands" if more else "Commands"
-    text = f"{others}, way back and cautions: -o wide. To have one carried out: --apply --fix FIX [--nodegroup GROUP]"
+    apply = "--apply --fix FIX [--nodegroup GROUP]" if live else "ask the live cluster"
+    text = f"{others}, way back and cautions: -o wide. To have one carried out: {apply}"
     return wrap(text, look.columns)
 
 
@@ -174,6 +181,7 @@ _TONES = {
     Became.AS_BEFORE: Tone.WARN,
     Became.PENDING: Tone.WARN,
     Became.OTHER: Tone.BAD,
+    Became.SET_BACK: Tone.WARN,
     Became.GONE: Tone.FAINT,
     Became.UNKNOWN: Tone.UNKNOWN,
 }

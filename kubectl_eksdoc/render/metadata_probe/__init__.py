@@ -1,7 +1,7 @@
 """The active probe of the instance metadata service, in every format: what would be made, and what came of it.
 
 Belongs here: which nodes, answers and findings are shown, in which order and in which words.
-Never here: what answers mean (that is `core.plan.metadata.probing`), making or reading pods.
+Never here: what answers mean (that is `imds_probe.probing`), making or reading pods.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.placing import NotMade
-from kubectl_eksdoc.core.plan.metadata.probing.result import Probed, ProbePlan, findings_of
+from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbePlan, findings_of
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.placing import NotMade
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 

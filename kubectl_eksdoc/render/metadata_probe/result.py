@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from kubectl_eksdoc.core.model import metadata as metadata_probe
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.metadata import Ask
-from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.metadata.probing import diagnosis, pods, result
-from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers, Cause
-from kubectl_eksdoc.core.rules.metadata_service import Reach
+from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.imds_probe.probing import diagnosis, pods, result
+from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause
+from kubectl_eksdoc.model import metadata as metadata_probe
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.metadata import Ask
+from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.metadata_probe import ProbeView, table
 from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.metadata import Ask, Family, Seen, Step
-from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers, Cause, diagnosis
-from kubectl_eksdoc.core.plan.metadata.probing.pods import manifests
-from kubectl_eksdoc.core.plan.metadata.probing.result import Probed, ProbedNode, ProbePlan
-from kubectl_eksdoc.core.rules.metadata_service import Reach
+from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause, diagnosis
+from kubectl_eksdoc.imds_probe.probing.pods import manifests
+from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbedNode, ProbePlan
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.metadata import Ask, Family, Seen, Step
 from kubectl_eksdoc.render.formats import Formats
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.metadata_probe import ProbeView

@@ -1,7 +1,7 @@
 """What must be allowed for commands: as a table for people, and as objects for kubectl; and who has it.
 
 Belongs here: columns, words, the order of sections, documents.
-Never here: which rights a command has, what a role or a policy is made of (that is `core.plan.permissions`).
+Never here: which rights a command has, what a role or a policy is made of (that is `permissions`).
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.permissions import OptIn
-from kubectl_eksdoc.core.plan.permissions import Held, Subject, Wanted
-from kubectl_eksdoc.core.rules.iam import Place
+from kubectl_eksdoc.amazon.iam import Place
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.permissions import OptIn
+from kubectl_eksdoc.permissions import Held, Subject, Wanted
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from kubectl_eksdoc.core.plan.permissions import Held
+from kubectl_eksdoc.permissions import Held
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.permissions import CheckView, table
 from kubectl_eksdoc.render.result import Meta, Printed, Text, Texts, UnsetType

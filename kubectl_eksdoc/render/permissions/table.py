@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.plan.permissions import Asked, Called, Held, Needed, Wanted, objects
-from kubectl_eksdoc.core.rules import iam
-from kubectl_eksdoc.core.rules.iam import Place
+from kubectl_eksdoc.amazon import iam
+from kubectl_eksdoc.amazon.iam import Place
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.permissions import Asked, Called, Held, Needed, Wanted, objects
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.permissions import CheckView, PermissionsView
 from kubectl_eksdoc.render.roles import Manifests, Step

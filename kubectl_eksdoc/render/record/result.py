@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.journal import Cause
-from kubectl_eksdoc.core.run.record import Placement
+from kubectl_eksdoc.drain.run.record import Placement
+from kubectl_eksdoc.model.journal import Cause
 from kubectl_eksdoc.render.drain.estimate_result import BakeResult, Seconds
 from kubectl_eksdoc.render.record.view import NodeRun, RecordView, Refused
 from kubectl_eksdoc.render.result import Count, Positive, Printed, Text, Texts

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from kubectl_eksdoc.core.model.journal import Cause
-from kubectl_eksdoc.core.run.moments import ASKED, Happened, Moment
+from kubectl_eksdoc.drain.run.moments import ASKED, Happened, Moment
+from kubectl_eksdoc.model.journal import Cause
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain import timeline
 from kubectl_eksdoc.render.drain.rows import NONE

@@ -9,13 +9,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.plan.drain.outcome import Target
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.run.baking import Bake
-from kubectl_eksdoc.core.run.moments import ASKED, Happened, Moment
-from kubectl_eksdoc.core.run.record import Record
-from kubectl_eksdoc.core.sim.course import Span
+from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.outcome import Target
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.moments import ASKED, Happened, Moment
+from kubectl_eksdoc.drain.run.patience import Bake
+from kubectl_eksdoc.drain.run.record import Record
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.drain.view import DrainView
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kubectl_eksdoc.core.run import moments
-from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.drain.run import moments
+from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.drain.estimate_result import Seconds
 from kubectl_eksdoc.render.record.result import (

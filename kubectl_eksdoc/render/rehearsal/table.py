@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.model.kinds import ReadState
-from kubectl_eksdoc.core.run.moments import ASKED, Happened
+from kubectl_eksdoc.drain.run.moments import ASKED, Happened
+from kubectl_eksdoc.model.durations import in_words
+from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain import timeline
 from kubectl_eksdoc.render.drain.rows import unread

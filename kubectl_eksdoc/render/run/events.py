@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.standing import Reason, Standing
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.standing import Reason, Standing
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import counted, cut, duration, listing, shown
 

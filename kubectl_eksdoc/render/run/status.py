@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.journal import DONE, ROLLED_BACK, Phase, RunNote, RunSummary
-from kubectl_eksdoc.core.rules.group_updates import PATIENCE
-from kubectl_eksdoc.core.run.account import nodes_of, phase_words
-from kubectl_eksdoc.core.run.journal import Journaled
-from kubectl_eksdoc.core.run.others import OthersNode
+from kubectl_eksdoc.amazon.group_updates import PATIENCE
+from kubectl_eksdoc.drain.run.account import nodes_of, phase_words
+from kubectl_eksdoc.drain.run.journal import Journaled
+from kubectl_eksdoc.drain.run.others import OthersNode
+from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, Phase, RunNote, RunSummary
 from kubectl_eksdoc.render.drain.blocks import command_line
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.formats import Formats, documents

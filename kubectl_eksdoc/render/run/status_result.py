@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.journal import Phase, RunSummary
-from kubectl_eksdoc.core.run.account import NodeAccount, nodes_of
+from kubectl_eksdoc.drain.run.account import NodeAccount, nodes_of
+from kubectl_eksdoc.model.journal import Phase, RunSummary
 from kubectl_eksdoc.render.drain.estimate_result import Seconds
 from kubectl_eksdoc.render.record.result import RecordCause, seconds
 from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Positive, Printed, Text, Texts

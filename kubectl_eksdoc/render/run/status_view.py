@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 
-from kubectl_eksdoc.core.model.journal import Held, RunSummary, Timed
-from kubectl_eksdoc.core.run.journal import Journaled
+from kubectl_eksdoc.drain.run.journal import Journaled
+from kubectl_eksdoc.model.journal import Held, RunSummary, Timed
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.record.rows import because

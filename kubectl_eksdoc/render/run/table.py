@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.record import WAITED_S
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.record import WAITED_S
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain import afterwards
 from kubectl_eksdoc.render.drain.blocks import command_line

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Literal
 
-from kubectl_eksdoc.core.model.journal import RunNote
-from kubectl_eksdoc.core.run.others import OthersNode
+from kubectl_eksdoc.drain.run.others import OthersNode
+from kubectl_eksdoc.model.journal import RunNote
 from kubectl_eksdoc.render.drain.estimate_result import Seconds, rounded
 from kubectl_eksdoc.render.result import KindResult, Moment, Printed, Text
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.earlier import FindingOutline
-from kubectl_eksdoc.core.model.findings import Severity, Status
-from kubectl_eksdoc.core.plan.since.changes import Became, FindingSince, Since
+from kubectl_eksdoc.baseline.changes import Became, FindingSince, Since
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.earlier import FindingOutline
+from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.render.command_result import ClusterResult
 from kubectl_eksdoc.render.result import Count, Meta, Moment, Printed, SubjectResult, Text, Texts
 

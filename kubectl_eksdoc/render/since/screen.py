@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.earlier import FindingOutline
-from kubectl_eksdoc.core.model.findings import Finding, Status
-from kubectl_eksdoc.core.plan.since.changes import Became, FindingSince, Since, outline_of
+from kubectl_eksdoc.baseline.changes import Became, FindingSince, Since, outline_of
+from kubectl_eksdoc.model.earlier import FindingOutline
+from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.markdown import escape, folded

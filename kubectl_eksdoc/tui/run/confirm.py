@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from kubectl_eksdoc.core.run.moments import WENT_WRONG
+from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.running import Tried
 from kubectl_eksdoc.render.drain import fence

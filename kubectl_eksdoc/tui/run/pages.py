@@ -16,9 +16,9 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.screen import ModalScreen
 
-from kubectl_eksdoc.core.model.journal import RunSummary
-from kubectl_eksdoc.core.run.chronicle import NodeState
+from kubectl_eksdoc.drain.run.chronicle import NodeState
 from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.record.rows import cordoned_only, placed
 from kubectl_eksdoc.render.run import events

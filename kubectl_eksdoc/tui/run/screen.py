@@ -10,17 +10,19 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
 
-from kubectl_eksdoc.core.run.chronicle import ENDS
+from kubectl_eksdoc.drain.run.chronicle import ENDS
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import Key, Page, Part
+from kubectl_eksdoc.tui.keymap import Hint, Key, Page, Part
 from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.confirm import EntryScreen
 from kubectl_eksdoc.tui.run.pages import Choice, LivePage, LogPage, RunPage, StopScreen, in_markdown, toned
 from kubectl_eksdoc.tui.run.state import RunState
+from kubectl_eksdoc.tui.widgets.foot import Foot
+from kubectl_eksdoc.tui.widgets.head import HeadLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import AskLine
 
@@ -40,9 +42,9 @@ RUN_KEYS: tuple[Key, ...] = (
     Key("run-follow", "f", "f", "follow", "follow what is new", Part.LOOK, _LOG, 5),
     Key("run-level", "v", "v", "level", "all, or only what went wrong", Part.LOOK, _LOG, 4),
     Key("run-filter", "slash", "/", "filter", "look for", Part.LOOK, _LOG, 6),
-    Key("run-ticket", "m", "m", "ticket", "copy what came of it, as markdown", Part.LOOK, (), 8),
+    Key("run-ticket", "m", "m", "ticket", "copy the result, as markdown", Part.LOOK, (), 8),
     Key("run-save", "ctrl+s", "ctrl+s", "save", "save what came of it, as markdown", Part.LOOK),
-    Key("run-command", "C", "C", "command", "copy the command that shows it", Part.LOOK, (), 9),
+    Key("run-command", "C", "C", "command", "copy the command (that shows it)", Part.LOOK, (), 9),
     Key("run-live", "5", "5", "page", "the run", Part.ANYWHERE, given=Page.RUN),
     Key("run-log", "6", "6", "page", "its log", Part.ANYWHERE, (), 7, given=Page.LOG),
     Key("run-plan", "1,2,3,4", "1-4", "plan", "the plan; the run goes on", Part.ANYWHERE),
@@ -82,17 +84,19 @@ def _why_no_pause(state: RunState) -> str:
     return "it is stopping, and asks for nothing more" if state.wished in (Wish.STOP, Wish.LEAVE) else ""
 
 
-def run_foot(state: RunState, page: Page, keys: Sequence[Key] = RUN_KEYS) -> str:
+def run_foot(state: RunState, page: Page, keys: Sequence[Key] = RUN_KEYS) -> tuple[Hint, ...]:
     """``space pause  a stop…``: the most useful first; keys that do nothing now are left out."""
     kept = sorted((key for key in keys if key.foot and not why_not(key, state, page)), key=lambda key: key.foot)
-    parts = [f"{key.shown} {_short(key, state)}" for key in kept]
-    return "  ".join([*parts, "1-4 the plan", "esc back" if state.over else ""]).rstrip()
+    by_action = {key.action: key for key in keys}
+    back = [keymap.hint([by_action["back"]], "back")] if state.over else []
+    plan = keymap.hint([by_action["plan"]], "plan the next nodes" if state.over else "the plan")
+    return (*(keymap.hint([key], _short(key, state)) for key in kept), plan, *back)
 
 
 def _short(key: Key, state: RunState) -> str:
     if key.action == "pause":
         return "go on" if state.is_paused else "pause"
-    return key.words.split(",")[0].split(" as ")[0]
+    return key.words.split(",")[0].split(" (")[0]
 
 
 _IDS = {Page.RUN: "page-run", Page.LOG: "page-log"}
@@ -133,15 +137,15 @@ class RunScreen(Screen[None]):
         self._said: dict[str, str] = {}
 
     def compose(self) -> ComposeResult:
-        yield Static(id="identity")
-        yield Static(id="line")
+        yield HeadLine(id="identity")
+        yield HeadLine(id="line")
         yield Static(id="notice")
         yield Static(id="half")
         with ContentSwitcher(initial=_IDS[Page.RUN], id="pages"):
             yield LivePage(id=_IDS[Page.RUN])
             yield LogPage(id=_IDS[Page.LOG])
         yield AskLine("/", "look for", id="filter")
-        yield Static(id="foot")
+        yield Foot(id="foot")
 
     def on_mount(self) -> None:
         self._page.table.focus()
@@ -162,15 +166,15 @@ class RunScreen(Screen[None]):
         look = self.look
         head = self.head()
         for name, text in (
-            ("identity", sheets.plain(head.identity, look)),
-            ("line", sheets.plain(head.line, look)),
             ("notice", toned(sheets.plain(head.notice, look), head.tone)),
             ("half", sheets.plain(head.half, look)),
-            ("foot", sheets.plain(self.foot(), look)),
         ):
             if self._said.get(name) != text:
                 self._said[name] = text
                 self.query_one(f"#{name}", Static).update(text, layout=False)
+        self.query_one("#identity", HeadLine).show(head.identity)
+        self.query_one("#line", HeadLine).show(head.line, " · ")
+        self.query_one("#foot", Foot).show(self.foot())
         self._page.show(self.state)
 
     def head(self) -> sheets.Head:
@@ -179,7 +183,7 @@ class RunScreen(Screen[None]):
             sheets.identity(self.state, self._cluster), sheets.line(self.state), notice, tone, sheets.half(self.state)
         )
 
-    def foot(self) -> str:
+    def foot(self) -> tuple[Hint, ...]:
         return run_foot(self.state, self.page, self.keymap.keys)
 
     def why_not(self, key: Key) -> str:

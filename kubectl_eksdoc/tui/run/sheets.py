@@ -7,14 +7,15 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.run.chronicle import ENDS, NodeCourse, NodeState, PodCourse, PodState
-from kubectl_eksdoc.core.run.moments import WENT_WRONG, Happened, Moment
-from kubectl_eksdoc.core.run.standing import Standing
+from kubectl_eksdoc.drain.run.chronicle import ENDS, NodeCourse, NodeState, PodCourse, PodState
+from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened, Moment
+from kubectl_eksdoc.drain.run.standing import Standing
+from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.run import events
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import counted, duration, shown
+from kubectl_eksdoc.tui.fitting import Piece, dropped
 from kubectl_eksdoc.tui.reading import brief
 from kubectl_eksdoc.tui.run.state import Kind, RunState, Stage
 from kubectl_eksdoc.tui.sheets.budgets import bar as headroom_bar
@@ -25,21 +26,19 @@ from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows, text_sheet
 
 
 _BAR = 24
-_SPARK = 10
-_BLOCKS = "▁▂▃▄▅▆▇"
 
 
 class Head(NamedTuple):
     """The lines at the top: which run, how far it is, what matters most now, and what is half done."""
 
-    identity: str
-    line: str
+    identity: tuple[Piece, ...]
+    line: tuple[Piece, ...]
     notice: str
     tone: Tone | None = None
     half: str = ""
 
 
-def identity(state: RunState, name: str) -> str:
+def identity(state: RunState, name: str) -> tuple[Piece, ...]:
     """``eksdoc  demo-shop  RUNNING 1m55s, planned about 4m47s (p95 9m10s)``; of a run that was gone on with times are
     of what was left of it, and are said to be."""
     view = state.live.view
@@ -47,34 +46,53 @@ def identity(state: RunState, name: str) -> str:
     planned = f"planned about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)})" if estimate else ""
     of = f", {planned}" if planned and not state.over else ""
     of = f" since resumed{of.replace('planned', 'the rest planned')}" if _goes_on(state) else of
-    speed = f"  {state.live.speed:g} s pass in one" if state.live.speed != 1.0 else ""
+    speed = f"{state.live.speed:g} s pass in one" if state.live.speed != 1.0 else ""
     lasted = f" {duration(state.at_s)}" if state.drains else ""  # giving back takes a moment
-    return f"eksdoc  {name}  {state.stage.value}{lasted}{of}{speed}"
+    stage = f"{state.stage.value}{lasted}"
+    short = ((2, stage),) if of else ()
+    return (
+        Piece("eksdoc", ((4, ""),), Tone.TITLE),
+        Piece(name, tone=Tone.TITLE),
+        Piece(f"{stage}{of}", short, _STAGE_TONE.get(state.stage)),
+        dropped(speed, 3),
+    )
+
+
+_STAGE_TONE = {
+    Stage.RUNNING: Tone.GOOD,
+    Stage.DONE: Tone.GOOD,
+    Stage.STOPPED: Tone.BAD,
+    Stage.FAILED: Tone.BAD,
+    Stage.BEGINNING: None,
+}
 
 
 def _goes_on(state: RunState) -> bool:
     return state.live.kind is Kind.GO_ON
 
 
-def line(state: RunState) -> str:
-    """``Run 7f3a · wave 2 of 4 · 51 of 116 pods gone · about 2m50s left · ▇▇▇───── 44 %``: a narrow terminal cuts the
-    bar."""
+def line(state: RunState) -> tuple[Piece, ...]:
+    """``Run 7f3a · wave 2 of 4 · 51 of 116 pods gone · about 2m50s left · ▇▇▇───── 44 %``: a narrow terminal has no bar
+    and no name of the run."""
     if state.outcome is not None:
-        return f"{state.outcome.sign[0]} Run {state.live.run}: {state.outcome.said}"
+        (sign, tone), said = state.outcome.sign, state.outcome.said
+        return (Piece(f"{sign} Run {state.live.run}: {said}", ((1, f"{sign} {said}"),), tone),)
     chronicle = state.chronicle
+    run = dropped(f"Run {state.live.run}", 2)
     if not state.drains:
-        return f"Run {state.live.run} · nodes are given back…"
+        return (run, Piece("nodes are given back…"))
     pods, gone = chronicle.pods, chronicle.gone
     done = gone / pods if pods else 0.0
     standing = state.standing if not chronicle.held else None
-    parts = [
-        f"Run {state.live.run}",
-        _wave(state),
-        state.pods_gone,
-        f"about {events.left(standing)} left" if standing is not None and standing.left_s is not None else "",
-        f"{bar(gone, pods, _BAR)} {done:.0%}",
-    ]
-    return " · ".join(filter(None, parts))
+    left = f"about {events.left(standing)} left" if standing is not None and standing.left_s is not None else ""
+    percent = f"{done:.0%}"
+    return (
+        run,
+        dropped(_wave(state), 1),
+        Piece(state.pods_gone),
+        Piece(left, tone=Tone.TITLE),
+        Piece(f"{bar(gone, pods, _BAR)} {percent}", ((3, percent),), Tone.GOOD),
+    )
 
 
 def line_in_short(state: RunState) -> str:
@@ -98,8 +116,6 @@ def half(state: RunState) -> str:
         return ""
     when = "when it has stopped" if state.stage is Stage.STOPPING else "stop now"
     told = [f"{when}: {events.left_by_stopping(state.standing)}", *_coming(state.standing)]
-    if state.lowest:
-        told.append(f"tightest PDB {sparkline(state.lowest, _SPARK)} {state.lowest[-1]}")
     return " · ".join(told)
 
 
@@ -161,13 +177,6 @@ def bar(part: int, whole: int, room: int) -> str:
     return "▇" * filled + "─" * (room - filled)
 
 
-def sparkline(values: Sequence[int], room: int) -> str:
-    """The latest `room` of them, from nothing to the highest."""
-    kept = values[-room:]
-    highest = max(kept, default=0) or 1
-    return "".join(_BLOCKS[min(value, highest) * (len(_BLOCKS) - 1) // highest] for value in kept)
-
-
 def log_line(moment: Moment, began: datetime) -> tuple[str, str, str]:
     """When, what, and of what and why."""
     at = began + timedelta(seconds=moment.at_s)
@@ -223,8 +232,15 @@ def nodes(state: RunState) -> Sheet:
     return replace(sheet, filled=filled)
 
 
+_STANDS = {Stage.PAUSED: "! paused", Stage.HELD: "! held", Stage.STOPPING: "! stopping"}
+"""What a node that is begun waits for while nothing more is asked for at all."""
+
+
 def _said(node: NodeCourse, state: RunState) -> tuple[str, Tone | None]:
     """Sign and word."""
+    if node.state is NodeState.EVICTING and (stands := _STANDS.get(state.stage)):
+        leaving = any(pod.state is PodState.LEAVING for pod in node.pods.values())
+        return ("» leaving", Tone.UNKNOWN) if leaving else (stands, Tone.WARN)
     if node.state is NodeState.EVICTING and state.waits_of(node.node):
         return ("! waiting PDB" if _on_budget(node, state) else "! waiting"), Tone.WARN
     if node.state is NodeState.EVICTING and state.over:
@@ -341,7 +357,9 @@ def budgets(state: RunState) -> Sheet:
 
 def _budget(budget: Budget, waiting: int) -> Cells:
     status = budget.status
-    now = Cell(f"! {waiting} waiting", Tone.WARN) if waiting else Cell("✓ room" if status.allowed else "· none", None)
+    now = (
+        Cell(f"! {waiting} waiting", Tone.WARN) if waiting else Cell("✓ room" if status.allowed else "· used up", None)
+    )
     tone = Tone.WARN if waiting or not status.allowed else Tone.GOOD
     numbers = f"{status.current}/{status.desired}/{status.expected}"
     return [budget.key, Cell(headroom_bar(budget), tone), numbers, str(status.allowed), now]

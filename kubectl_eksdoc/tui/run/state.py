@@ -9,20 +9,20 @@ from enum import Enum
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from kubectl_eksdoc.core.run.chronicle import Chronicle
-from kubectl_eksdoc.core.run.standing import PodWaits, Standing
+from kubectl_eksdoc.drain.run.chronicle import Chronicle
+from kubectl_eksdoc.drain.run.standing import PodWaits, Standing
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.text import counted
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.journal import RunSummary
-    from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-    from kubectl_eksdoc.core.run.chronicle import Aimed
-    from kubectl_eksdoc.core.run.moments import Moment
-    from kubectl_eksdoc.core.run.standing import Standing
+    from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+    from kubectl_eksdoc.drain.run.chronicle import Aimed
+    from kubectl_eksdoc.drain.run.moments import Moment
+    from kubectl_eksdoc.drain.run.standing import Standing
     from kubectl_eksdoc.flows.run.draining import Wish
     from kubectl_eksdoc.flows.run.running import Tried
+    from kubectl_eksdoc.model.journal import RunSummary
     from kubectl_eksdoc.render.drain.view import DrainView
     from kubectl_eksdoc.render.run.view import RunView
 
@@ -141,9 +141,6 @@ class Desk(Protocol):
 
 SILENT_S = 5.0
 
-MOST_MARKS = 60
-"""So many steps of headroom are kept."""
-
 
 class Stage(Enum):
     """In the head of the screen."""
@@ -161,8 +158,7 @@ class Stage(Enum):
 
 
 class RunState:
-    """Mutable: `take` what is new. `wished`: what was wished here last. `lowest`: how many disruptions the tightest
-    budget in use allowed, step by step, the latest last."""
+    """Mutable: `take` what is new. `wished`: what was wished here last."""
 
     def __init__(self, live: Live, clock: Callable[[], float] = monotonic) -> None:
         self.live = live
@@ -171,7 +167,6 @@ class RunState:
         self.standing: Standing | None = None
         self.outcome: Outcome | None = None
         self.wished = Wish.GO_ON
-        self.lowest: list[int] = []
         self._heard_s = clock()
 
     def take(self, update: Update) -> bool:
@@ -184,12 +179,9 @@ class RunState:
         if update.anew:
             self.chronicle = Chronicle(self.live.aims)
         self.chronicle.take(update.moments)
-        if update.standing is not None and update.standing is not self.standing:
-            allowed = [budget.status.allowed for budget in update.standing.budgets]
-            if allowed:
-                self.lowest = [*self.lowest, min(allowed)][-MOST_MARKS:]
-            if self.wished is Wish.PAUSE and was is not None and was.paused and not update.standing.paused:
-                self.wished = Wish.GO_ON  # somebody else wants it to
+        again = was is not None and was.paused and update.standing is not None and not update.standing.paused
+        if again and self.wished is Wish.PAUSE:
+            self.wished = Wish.GO_ON  # somebody else wants it to
         self.standing, self.outcome = update.standing, update.outcome
         return new
 

@@ -5,25 +5,37 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.core.model.permissions import Need, Needs, Permission
-from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.plan.drain.manners import Means
-from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict
-from kubectl_eksdoc.core.plan.drain.result import Headroom
-from kubectl_eksdoc.core.plan.drain.verdicts.copies import SCALED_BY_HAND
-from kubectl_eksdoc.render.drain.groups import Group, grouped
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict
+from kubectl_eksdoc.drain.policy import Means
+from kubectl_eksdoc.drain.result import Headroom
+from kubectl_eksdoc.drain.verdicts.filters import SCALED_BY_HAND
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.model.permissions import Need, Needs, Permission
+from kubectl_eksdoc.model.workloads import Workload
+from kubectl_eksdoc.render.drain.by_cause import Cause, assumed_fixed, causes_of
+from kubectl_eksdoc.render.drain.groups import Group, command_of, grouped
 from kubectl_eksdoc.render.drain.rows import budget_order
-from kubectl_eksdoc.render.drain.verdict import BAD, BUDGET_SIGN, GOOD, OPEN, STATUS_SIGN, WARN
+from kubectl_eksdoc.render.drain.verdict import (
+    BAD,
+    BUDGET_SIGN,
+    GOOD,
+    OPEN,
+    STATUS_SIGN,
+    WARN,
+    budget_in_brief,
+    in_brief,
+)
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.tui.sheets.sheet import Cells, Line, Sheet, of_rows, once_a_view
+from kubectl_eksdoc.render.text import age, between, counted
+from kubectl_eksdoc.tui.sheets.sheet import Cells, Line, Sheet, of_rows, once_a_view, text_sheet
 
 MUST_STAY, MAY_GO, MISSING = "█", "▒", "░"
 KEY = f"{MUST_STAY} must stay  {MAY_GO} may go  {MISSING} missing"
@@ -39,14 +51,14 @@ NOTHING = "No PodDisruptionBudget counts a pod on a marked node: the API refuses
 def sheet(view: DrainView, full: bool) -> Sheet:
     """The worst first; `full` adds what there is room for on a page of its own."""
     columns = [
-        Column("BUDGET", middle=True, floor=12),
+        Column("BUDGET", middle=True, floor=24 if full else 21),
         Column("HEADROOM", drop=1),
         Column("HEALTHY/NEEDED/EXPECTED", short="H/N/E", right=True, drop=2),
         Column("ALLOWED", right=True, short="ALLOW"),
         Column("PLAN", right=True),
         *([Column("AT ONCE", right=True, drop=3), Column("ROUNDS", right=True, drop=4)] if full else []),
-        Column("VERDICT", floor=17),
-        *([Column("WHY")] if full else []),
+        Column("VERDICT", floor=14),
+        *([Column("WHY", drop=5)] if full else []),
     ]
     rows = [(headroom.budget.key, _cells(headroom, full)) for headroom in budget_order(view, full=True)]
     return of_rows(columns, rows, NOTHING, fill=len(columns) - 1)
@@ -71,6 +83,31 @@ def numbers(headroom: Headroom) -> str:
     return UNKNOWN if status is None else f"{status.current}/{status.desired}/{status.expected}"
 
 
+CLOSED = "[2] PDBs that allow no eviction now"
+
+
+def closed_sheet(cluster: Cluster) -> Sheet | None:
+    """Before anything is marked: the budgets that let no pod go now, None where all do. One without pods lets none go,
+    and holds none."""
+    if not cluster.read_of(kinds.BUDGETS).known:
+        return text_sheet(("? Budgets could not be read: whether one is in the way is not known.", "! says why."))
+    columns = (
+        Column("BUDGET", middle=True, floor=22),
+        Column("HEADROOM", drop=1),
+        Column("HEALTHY/NEEDED", short="H/N", right=True),
+        Column("RULE", floor=18),
+    )
+    rows: list[tuple[str, Cells]] = []
+    for budget in sorted(cluster.budgets, key=lambda each: each.key):
+        status = status_of(budget)
+        if status is None:
+            rows.append((budget.key, [budget.key, "", UNKNOWN, Cell(f"? {budget.rule}", Tone.UNKNOWN)]))
+        elif not budget.status.allowed and status.expected:
+            cells: Cells = [budget.key, Cell(bar(budget), Tone.BAD), f"{status.current}/{status.desired}"]
+            rows.append((budget.key, [*cells, Cell(f"✗ {budget.rule}", Tone.BAD)]))
+    return of_rows(columns, rows, fill=len(columns) - 1) if rows else None
+
+
 def _cells(headroom: Headroom, full: bool) -> Cells:
     sign, tone = BUDGET_SIGN[headroom.verdict]
     return [
@@ -80,7 +117,7 @@ def _cells(headroom: Headroom, full: bool) -> Cells:
         str(headroom.budget.status.allowed),
         str(headroom.to_evict),
         *([str(headroom.per_round), str(headroom.rounds or "·")] if full else []),
-        Cell(f"{sign} {headroom.verdict.value}", tone),
+        Cell(f"{sign} {budget_in_brief(headroom)}", tone),
         *([headroom.why] if full else []),
     ]
 
@@ -213,11 +250,48 @@ def about(found: tuple[Unguarded, ...], view: DrainView) -> list[Line]:
 BLOCKERS_NOTHING = "Nothing blocks, nothing is unknown, nothing is to be warned of."
 
 BLOCKERS_COLUMNS = (
-    Column("CODE"),
-    Column("SEVERITY", drop=2),
-    Column("NODES", right=True, drop=1),
-    Column("ABOUT"),
+    Column("CAUSE", floor=16),
+    Column("ABOUT", middle=True, floor=16),
+    Column("NODES", right=True, drop=3),
+    Column("FREES", floor=12),
+    Column("SINCE", right=True, drop=2),
+    Column("FIX", floor=20, drop=1),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ToDo:
+    """A row of the page of blockers: a `cause` that can be taken for fixed, one that is (`fixed`), or what is only to
+    be known. `groups`: what it is about."""
+
+    key: str
+    groups: tuple[Group, ...]
+    cause: Cause | None = None
+    fixed: bool = False
+
+    @property
+    def code(self) -> str:
+        """That can be taken for fixed; "" where nothing is blocked by it."""
+        return self.key if self.cause is not None or self.fixed else ""
+
+    @property
+    def commands(self) -> str:
+        return self.cause.commands if self.cause is not None else command_of(self.groups)
+
+
+@once_a_view
+def to_do(view: DrainView, order: tuple[str, ...] = ()) -> tuple[ToDo, ...]:
+    """What is taken for fixed, what blocks in the order in which fixing it frees nodes, what is unknown, what warns.
+    `order`: codes that stay where they were, whatever is taken for fixed meanwhile."""
+    fixed = assumed_fixed(view)
+    rows = [ToDo(code, groups, fixed=True) for code, groups in fixed]
+    rows += [ToDo(cause.code, cause.groups, cause) for cause in causes_of(view, order)]
+    place = {code: at for at, code in enumerate(order)}
+    rows.sort(key=lambda row: place.get(row.key, len(place)))
+    taken = {code for code, _ in fixed}
+    others = [group for group in groups_of(view) if group.first.status is not Status.FAIL]
+    rows += [ToDo(f"{at}", (group,)) for at, group in enumerate(others) if group.first.code.name not in taken]
+    return tuple(rows)
 
 
 @once_a_view
@@ -225,15 +299,25 @@ def groups_of(view: DrainView) -> tuple[Group, ...]:
     return grouped(view.findings, view)
 
 
-def blockers_sheet(groups: Sequence[Group]) -> Sheet:
-    """The key of a row is its place in `groups`."""
-    rows = []
-    for at, group in enumerate(groups):
-        sign, tone = STATUS_SIGN[group.first.status]
-        code = Cell(f"{sign} {group.first.code.name}", tone)
-        nodes = str(len(group.nodes)) if group.nodes else "·"
-        rows.append((str(at), [code, group.first.severity.value, nodes, group.about]))
-    return of_rows(BLOCKERS_COLUMNS, rows, BLOCKERS_NOTHING, fill=len(BLOCKERS_COLUMNS) - 1)
+def blockers_sheet(rows: Sequence[ToDo], now: datetime) -> Sheet:
+    cells = [(row.key, _to_do_cells(row, now)) for row in rows]
+    return of_rows(BLOCKERS_COLUMNS, cells, BLOCKERS_NOTHING, fill=len(BLOCKERS_COLUMNS) - 1)
+
+
+def _to_do_cells(row: ToDo, now: datetime) -> Cells:
+    if not row.groups:
+        return [Cell(f"· {in_brief(row.key)}", Tone.FAINT), "nothing here", "·", "·", "·", ""]
+    first, cause = row.groups[0].first, row.cause
+    sign, tone = GOOD if row.fixed else STATUS_SIGN[first.status]
+    names = [group.short if group.short and (group.app or not group.listed) else group.about for group in row.groups]
+    about = names[0] + (f" +{len(names) - 1}" if len(names) > 1 else "")
+    nodes = {node for group in row.groups for node in group.nodes}
+    frees = "as if fixed" if row.fixed else cause.frees_in_brief if cause is not None else "·"
+    since = age(between(cause.since, now)) if cause is not None and cause.since is not None else "·"
+    fixes = [remedy.text for group in row.groups for remedy, _ in group.remedies]
+    fix = cause.text if cause is not None else fixes[0] if fixes else ""
+    said = Cell(f"{sign} {in_brief(first.code.name)}", tone)
+    return [said, about, str(len(nodes) or "·"), frees, since, fix]
 
 
 # What may be read and done in the cluster, what may not, and what that costs: the missing first.

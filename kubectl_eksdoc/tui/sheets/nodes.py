@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.selectors import InvalidSelector, Requirement, Selector, parse
-from kubectl_eksdoc.core.model.snapshots import LastView
-from kubectl_eksdoc.core.model.spelling import matches
-from kubectl_eksdoc.core.plan.drain.outcome import Target, TargetVerdict
-from kubectl_eksdoc.core.plan.drain.targets import natural
-from kubectl_eksdoc.render.drain.verdict import BAD, GOOD, OPEN, TARGET_SIGN, WARN
+from kubectl_eksdoc.drain.nodes import IMAGE, behind, natural, older_images
+from kubectl_eksdoc.drain.outcome import Target, TargetVerdict
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.selectors import InvalidSelector, Requirement, Selector, parse
+from kubectl_eksdoc.model.snapshots import LastView
+from kubectl_eksdoc.model.spelling import matches
+from kubectl_eksdoc.render.drain.verdict import BAD, GOOD, OPEN, TARGET_SIGN, WARN, in_brief
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
@@ -25,9 +25,6 @@ from kubectl_eksdoc.tui.sheets.sheet import cells as room_of
 
 NONE = "·"
 UNKNOWN = "?"
-
-IMAGE = "eks.amazonaws.com/nodegroup-image"
-"""The AMI of a managed node group's node."""
 
 COLUMNS = (
     Column("NODE", middle=True, floor=14),
@@ -42,6 +39,7 @@ COLUMNS = (
     Column("STATUS", floor=28),
 )
 _STATUS = len(COLUMNS) - 1
+_KUBELET, _AMI = 4, 5
 _IMAGE = 6
 
 
@@ -54,18 +52,20 @@ class NodeFacts:
     widths: tuple[int, ...]
     ascii_widths: tuple[int, ...]
     pods: Mapping[str, int]  # by name: how many there are on it
+    behind: frozenset[str] = frozenset()  # kubelets older than the control plane
+    old_images: frozenset[str] = frozenset()
 
 
 def facts_of(cluster: Cluster) -> NodeFacts:
     pods = Counter(pod.node for pod in cluster.pods if pod.node)
-    return _facts(cluster.nodes, pods, cluster.observed_at)
+    return _facts(cluster.nodes, pods, cluster.observed_at, cluster.identity.server_version)
 
 
 def facts_of_last(view: LastView) -> NodeFacts:
-    return _facts(view.nodes, view.pods, view.observed_at)
+    return _facts(view.nodes, view.pods, view.observed_at, view.identity.server_version)
 
 
-def _facts(nodes: Sequence[Node], pods: Mapping[str, int], at: datetime) -> NodeFacts:
+def _facts(nodes: Sequence[Node], pods: Mapping[str, int], at: datetime, server: str) -> NodeFacts:
     widths = Widths(COLUMNS[: _STATUS - 1])
     texts = {}
     for node in sorted(nodes, key=lambda each: natural(each.name)):
@@ -83,7 +83,13 @@ def _facts(nodes: Sequence[Node], pods: Mapping[str, int], at: datetime) -> Node
         widths.see(cells)
     by_name = {node.name: node for node in nodes}
     wide, plain = (*widths.widest, 4, 10), (*widths.in_ascii, 4, 10)
-    return NodeFacts(by_name, texts, wide, plain, {name: pods.get(name, 0) for name in by_name})
+    counts = {name: pods.get(name, 0) for name in by_name}
+    return NodeFacts(by_name, texts, wide, plain, counts, behind(nodes, server), older_images(nodes))
+
+
+def wave_tone(wave: int) -> Tone | None:
+    """Waves take turns in two colours; their numbers say the same."""
+    return Tone.GOOD if wave % 2 else None
 
 
 def _image(node: Node) -> str:
@@ -105,11 +111,17 @@ def sheet(
 
     def cells(name: str) -> Cells:
         target = targets.get(name)
-        wave = Cell(str(target.wave)) if target is not None and target.wave else Cell(NONE, Tone.FAINT)
-        return (*facts.texts[name], wave, status(facts.nodes[name], target, view))
+        wave = Cell(NONE, Tone.FAINT)
+        if target is not None and target.wave:
+            wave = Cell(str(target.wave), wave_tone(target.wave))
+        texts: list[str | Cell] = list(facts.texts[name])
+        for old, at in ((facts.behind, _KUBELET), (facts.old_images, _AMI)):
+            if name in old:
+                texts[at] = Cell(facts.texts[name][at], Tone.WARN)
+        return (*texts, wave, status(facts.nodes[name], target, view))
 
     def stands(name: str, room: int) -> Cell:
-        return status(facts.nodes[name], targets.get(name), view)
+        return status(facts.nodes[name], targets.get(name), view, room)
 
     def full() -> int:
         return max((room_of(stands(name, 0).text) for name in keys), default=0)
@@ -133,12 +145,14 @@ def targets_of(view: DrainView) -> Mapping[str, Target]:
     return {target.node.name: target for target in view.targets}
 
 
-def status(node: Node, target: Target | None, view: DrainView | None) -> Cell:
-    """What keeps it from being drained, by code, comes before what it is."""
+def status(node: Node, target: Target | None, view: DrainView | None, room: int = 0) -> Cell:
+    """What keeps it from being drained comes before what it is; in `room` columns as much of it as fits, and how many
+    more there are."""
     if target is not None and view is not None and target.verdict is not TargetVerdict.DRAINS:
         sign, tone = TARGET_SIGN[target.verdict]
-        codes = dict.fromkeys(code for row in view.blocking(target) for code in row.codes)
-        return Cell(f"{sign} {', '.join(codes) or '; '.join(target.why) or target.verdict.value}", tone)
+        codes = dict.fromkeys(in_brief(code) for row in view.blocking(target) for code in row.codes)
+        said = list(codes) or ["; ".join(target.why) or target.verdict.value]
+        return Cell(f"{sign} {_as_many(said, room - 2) if room else ', '.join(said)}", tone)
     if node.deletion_at is not None:
         return Cell(f"{WARN[0]} being deleted", WARN[1])
     if node.ready != "True":
@@ -147,6 +161,15 @@ def status(node: Node, target: Target | None, view: DrainView | None) -> Cell:
     if node.unschedulable:
         return Cell("⊘ cordoned", Tone.WARN)
     return Cell(f"{GOOD[0]} Ready", GOOD[1])
+
+
+def _as_many(said: Sequence[str], room: int) -> str:
+    """``bare pod +1``"""
+    for count in range(len(said), 1, -1):
+        more = f" +{len(said) - count}" if count < len(said) else ""
+        if room_of(text := ", ".join(said[:count]) + more) <= room:
+            return text
+    return said[0] + (f" +{len(said) - 1}" if len(said) > 1 else "")
 
 
 # Which nodes are shown: those that are like a text or have labels, and those that something is the matter with.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.pods import Owner, Pod
-from kubectl_eksdoc.core.plan.drain.manners import Means
-from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict
+from kubectl_eksdoc.drain.outcome import Eviction, Left, PodVerdict
+from kubectl_eksdoc.drain.policy import Means
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.pods import Owner, Pod
 from kubectl_eksdoc.render.drain.verdict import BAD, GOOD, OPEN, POD_SIGN
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone

@@ -12,4 +12,4 @@ def prepare(view: DrainView) -> None:
     for full in (False, True):
         budgets.sheet(view, full=full)
         waves.sheet(view, full=full)
-    budgets.groups_of(view)
+    budgets.to_do(view)

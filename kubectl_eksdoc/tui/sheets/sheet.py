@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from rich.cells import cell_len, chop_cells
 
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import Cell, Column

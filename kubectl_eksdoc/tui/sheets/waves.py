@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
-from kubectl_eksdoc.core.sim.course import Span
+from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.render.drain.scale import short, ticks
-from kubectl_eksdoc.render.drain.verdict import TARGET_SIGN
+from kubectl_eksdoc.render.drain.verdict import TARGET_SIGN, in_brief
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.tui.sheets.nodes import wave_tone
 from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows, once_a_view
 
 NOTHING = "No node of the plan is drained."
@@ -46,7 +47,8 @@ def sheet(view: DrainView, full: bool = False) -> Sheet:
             rows.append((name, [wave, name, *count, ""]))
         else:
             sign, tone = TARGET_SIGN[target.verdict]
-            why[name] = Cell("; ".join(target.why) or target.verdict.value, tone)
+            codes = dict.fromkeys(in_brief(code) for row in view.blocking(target) for code in row.codes)
+            why[name] = Cell(", ".join(codes) or "; ".join(target.why) or target.verdict.value, tone)
             rows.append((name, [Cell(sign, tone), name, *([""] if full else []), ""]))
     sheet = of_rows(columns, rows, NOTHING, fill=len(columns) - 1)
 
@@ -56,7 +58,8 @@ def sheet(view: DrainView, full: bool = False) -> Sheet:
         span = spans.get(name)
         if span is None:
             return Cell("how long is not known", Tone.UNKNOWN)
-        return Cell(gantt(span, end, room, view.wave_of.get(name, 1), slow_s.get(name, 0.0)), Tone.GOOD)
+        wave = view.wave_of.get(name, 1)
+        return Cell(gantt(span, end, room, wave, slow_s.get(name, 0.0)), wave_tone(wave))
 
     return Sheet(
         sheet.columns,

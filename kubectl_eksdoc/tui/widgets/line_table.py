@@ -110,6 +110,10 @@ class LineTable(ScrollView, Titled, can_focus=True):
         """So many rows are seen at once."""
         return max(self._seen.height - 1, 1)
 
+    def sees(self, title: str) -> bool:
+        """Whether there is room for that column."""
+        return any(self.sheet.columns[at].title == title for at in self._layout(self._seen.width).kept)
+
     def show(self, sheet: Sheet, marked: Collection[str] = frozenset()) -> None:
         """From now on these rows; only those that differ are drawn anew."""
         was, at = self.key, self._cursor

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.core.rules.api.defaults import begun, carried, with_defaults
-from kubectl_eksdoc.core.rules.api.ownership.applying import Refused, apply
-from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
-from kubectl_eksdoc.core.rules.api.ownership.fields import NONE, Fields
-from kubectl_eksdoc.core.rules.api.ownership.updates import settled, updated
-from kubectl_eksdoc.core.rules.api.patches.schema_keys import SchemaKeys
-from kubectl_eksdoc.core.rules.api.patches.strategic import apply_strategic
-from kubectl_eksdoc.core.rules.api.schema import schema_of
+from kubectl_eksdoc.kubernetes.api.defaults import begun, carried, with_defaults
+from kubectl_eksdoc.kubernetes.api.ownership.applying import Refused, apply
+from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
+from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, Fields
+from kubectl_eksdoc.kubernetes.api.ownership.updates import settled, updated
+from kubectl_eksdoc.kubernetes.api.patches.schema_keys import SchemaKeys
+from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
+from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 
 Key = tuple[str, str]
 """Kind and name: all of the add-on is in one namespace."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Doc
 from tests.addon.stand_in.documents import Documents, Objects
 from tests.addon.stand_in.pod_template import INIT, MAIN
 from tests.addon.stand_in.rendering import NAMESPACE, Site, rendered

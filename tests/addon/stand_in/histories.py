@@ -14,7 +14,7 @@ from typing import Protocol
 
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Doc
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.documents import Documents
 from tests.addon.stand_in.pod_template import INIT, MAIN

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Doc
 from tests.addon.stand_in import charts
 from tests.addon.stand_in.pod_template import template, text
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Doc
 
 _PLACES = {"DaemonSet": "apis/apps/v1", "Deployment": "apis/apps/v1", "PodDisruptionBudget": "apis/policy/v1"}
 _APPLY, _STRATEGIC = "application/apply-patch+yaml", "application/strategic-merge-patch+json"

@@ -6,13 +6,13 @@ from copy import deepcopy
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value, without
+from kubectl_eksdoc.model.api_objects import Doc, with_value, without
 from tests import raw_facts
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.documents import Documents
 from tests.addon.stand_in.pod_template import INIT, MAIN
 from tests.addon.stand_in.service import AddonService
-from tests.core.rules.api.replays import answer, config, query
+from tests.kubernetes.api.replays import answer, config, query
 
 AWS_NODE = ("DaemonSet", "aws-node")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Doc
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.histories import HISTORIES, UPDATES, VERSIONS, Step, Updates, installed, played
 from tests.addon.stand_in.pod_template import INIT, MAIN

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Doc
 from tests.addon.stand_in import charts, hands
 from tests.addon.stand_in.pod_template import AGENT, INIT, MAIN
 from tests.addon.stand_in.rendering import Site, rendered

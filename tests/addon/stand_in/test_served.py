@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value, without
+from kubectl_eksdoc.model.api_objects import Doc, with_value, without
 from tests import raw_facts
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.documents import Documents, Objects

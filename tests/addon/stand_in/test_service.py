@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Doc
 from tests import raw_facts
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.documents import Documents, Objects

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 FILES = sorted(Path(__file__).parent.glob("*.py"))
-ALLOWED = ("kubectl_eksdoc.core.model.api_objects", "kubectl_eksdoc.core.rules.api.", "kubectl_eksdoc.embedded.")
+ALLOWED = ("kubectl_eksdoc.model.api_objects", "kubectl_eksdoc.kubernetes.api.", "kubectl_eksdoc.embedded.")
 
 
 def _imported(path: Path) -> Iterator[str]:
@@ -29,7 +29,7 @@ def test_it_imports_nothing_but_the_servers_rules_and_the_embedded_server(path: 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_it_leans_on_no_test_that_does(path: Path) -> None:
     """Of the tests' own, what it uses is beside it or reads recordings and serves them."""
-    known = ("tests.addon.stand_in", "tests.aws.world", "tests.embedded.clients", "tests.core.rules.api.replays")
+    known = ("tests.addon.stand_in", "tests.aws.world", "tests.embedded.clients", "tests.kubernetes.api.replays")
     ours = [name for name in _imported(path) if name.startswith("tests.")]
     assert [
         name for name in ours if not name.startswith(known) and name not in ("tests.raw_facts", "tests.reading.yaml_of")

@@ -15,10 +15,10 @@ from kubectl_eksdoc.aws.believing import believed
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.embedded.serving.handler import Server
 from kubectl_eksdoc.kube.identity import AwsWanted
 from kubectl_eksdoc.kube.single_objects import NamespaceLists, SingleObjects
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.wiring.addons import AddonWorld, Reading
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 from tests.addon.stand_in import hands

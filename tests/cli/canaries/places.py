@@ -20,12 +20,12 @@ import pytest
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.access import ADMIN
 from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.cli.canaries.canaries import Canaries, canaries_below, canaries_in
 from tests.cli.metadata.probed import nodes_are_instances
 from tests.cli.permissions.desk import NAME, REGION, Site, _soon_sure, _told_after

@@ -7,9 +7,9 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.wiring.sources import SourceChoice, open_reader

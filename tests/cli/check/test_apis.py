@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
 from kubectl_eksdoc.cli.rights.commands import OF_NEED
-from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.versions import Version
 from tests.cli.running import run_cli
 from tools.demo.upgrade.old_apis import old_apis
 
@@ -40,7 +40,9 @@ def test_the_demo_on_its_way_to_the_next_version() -> None:
 
 
 def test_nothing_is_found_where_the_control_plane_is_already() -> None:
-    assert findings(target="1.33") == []
+    told = findings(target="1.33")
+    assert {each["status"] for each in told} == {"pass"}, "what goes later is told ahead"
+    assert all("Kubernetes 1.34 will not serve it" in each["message"] for each in told)
 
 
 def test_files_are_judged_beside_it(tmp_path: Path) -> None:

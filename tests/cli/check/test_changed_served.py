@@ -11,14 +11,14 @@ import pytest
 
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.embedded.serving.access import Access, Rule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
-from kubectl_eksdoc.kube.karpenter_signs import Past
+from kubectl_eksdoc.kube.api_signs import Past
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import Resource
 from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.fakes import kubeconfigs

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -50,3 +52,15 @@ def test_every_format_takes_them(output: str, tmp_path: Path) -> None:
 def test_what_files_cannot_tell_is_refused(words: tuple[str, ...], why: str) -> None:
     ran = run_cli("check", *words)
     assert ran.code == 2 and why in ran.err
+
+
+def test_manifests_alone_load_nothing_of_clusters(tmp_path: Path) -> None:
+    (tmp_path / "new.yaml").write_text(NEW)
+    words = ["check", "-f", str(tmp_path), *WAY]
+    run = f"from kubectl_eksdoc.cli.main import run; run({words!r}, sys.stdout, sys.stderr)"
+    script = f"import sys; {run}; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "Nothing to do" in ran.stdout, ran.stderr
+    of_clusters = ("objects.catalogue", "model.pods", "cli.rights.commands", "amazon.upgrades.software", "aws")
+    loaded = set(ran.stdout.split())
+    assert [each for each in of_clusters if f"kubectl_eksdoc.{each}" in loaded] == []

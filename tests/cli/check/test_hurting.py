@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.symptoms import Symptom
 from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, SYMPTOMS
 from kubectl_eksdoc.cli.check.since_values import Since, moment, since
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.plan.check.areas import Gate
-from kubectl_eksdoc.core.plan.check.symptoms import Symptom
+from kubectl_eksdoc.model.findings import Severity
 from tests.cli.check import asked
 from tests.cli.running import Ran
 from tests.examples import one_in

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.check.areas import Area
+from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.registry import ALL
 from kubectl_eksdoc.cli.rights import commands
-from kubectl_eksdoc.core.plan.check.areas import Area
-from kubectl_eksdoc.core.plan.check.checking import Check
-from kubectl_eksdoc.core.plan.check.registry import ALL
 from tests.cli.check.asked import RICH, document
 
 ROWS = {

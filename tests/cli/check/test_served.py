@@ -16,20 +16,20 @@ import pytest
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.aws.believing import Believed, believed
 from kubectl_eksdoc.aws.live import LiveAws
+from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.registry import ALL
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.rights import Right, commands
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.access import AwsAccess
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.plan.check.checking import Check
-from kubectl_eksdoc.core.plan.check.registry import ALL
 from kubectl_eksdoc.embedded.serving.access import Access, Rule, User, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
 from kubectl_eksdoc.errors import AwsDenied
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws import questions
+from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.wiring.checks import CheckReading, CheckWorld, open_check
 from kubectl_eksdoc.wiring.interruption import of_live
 from tests.aws.test_live import access, prod

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import trustme
 
-from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.embedded.serving.handler import ByHand, Server
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.wiring.names import LONGEST_S
 from tests import needed
 from tests.cli.completing.asked import Answered, process, read

@@ -14,7 +14,7 @@ import jsonschema
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.permissions import Permission
+from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.render import schemas
 from tests.builders import a_cluster
 from tests.cli.run.served import Said

@@ -106,7 +106,7 @@ def test_no_kubeconfig_and_no_client_is_needed(corefile: Path, tmp_path: Path) -
         "import sys; from kubectl_eksdoc.cli.main import run\n"
         f"words = ['coredns-lameduck', '-f', {str(corefile)!r}, '-o']\n"
         "code = max(run([*words, each], sys.stdout, sys.stderr) for each in ('table', 'json', 'sarif'))\n"
-        "heavy = {'boto3', 'botocore', 'yaml', 'urllib3', 'kubectl_eksdoc.kube', 'kubectl_eksdoc.core.model.cluster'}\n"
+        "heavy = {'boto3', 'botocore', 'yaml', 'urllib3', 'kubectl_eksdoc.kube', 'kubectl_eksdoc.model.cluster'}\n"
         "print(code, sorted(heavy & set(sys.modules)))"
     )
     env = {**os.environ, "KUBECONFIG": str(tmp_path / "none")}

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.plan.dns.measuring.plan import OLD_S
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.coredns_lameduck.measuring.plan import OLD_S
 from kubectl_eksdoc.embedded.probed import PROPAGATION_S
 from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.model.api_objects import with_value
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.dns.desks import document
 from tests.fakes import kubeconfigs
 from tests.flows.dns_labs import DnsLab, a_dns, left_of_measures, until

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.placing import NotMade
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.placing import NotMade
 from tests.cli.dns.desks import Desk, document
 from tests.cli.running import run_cli
 from tests.flows.dns_worlds import LATER, World, in_zone

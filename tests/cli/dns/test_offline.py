@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.cli.dns.request import facts_of
-from kubectl_eksdoc.core.model.commands import Reach
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.coredns import Propagation
-from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS, Notices
+from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS, Notices
 from kubectl_eksdoc.flows.dns import KINDS
 from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.coredns import Propagation
 from kubectl_eksdoc.wiring.dns import DnsReading, open_dns
 from kubectl_eksdoc.wiring.sources import SourceChoice
 from tests.cli.running import run_cli

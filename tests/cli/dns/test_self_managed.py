@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.embedded.serving.access import Rule, restricted
+from kubectl_eksdoc.model.api_objects import Doc
 from tests.cli.dns.desk import TOKEN, Desk, desk, served
 
 if TYPE_CHECKING:

@@ -20,12 +20,12 @@ from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.embedded.serving.access import Access, Rule, User, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
 from kubectl_eksdoc.errors import AwsDenied
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.access import AwsAccess
 from kubectl_eksdoc.wiring.dns import DnsReading, DnsWorld, open_dns
 from kubectl_eksdoc.wiring.interruption import of_live
 from tests.aws.test_live import access, prod

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.fleet import Member, Outcome
+from kubectl_eksdoc.model.fleet import Member, Outcome
 from tests.cli.running import Ran, Terminal
-from tests.core.plan.fleet.answers import an_answer
 from tests.fakes import kubeconfigs
+from tests.fleet.answers import an_answer
 
 CONTEXTS = ("prod-eu", "prod-us", "staging")
 

@@ -11,8 +11,8 @@ from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.parser import spelled_out
 from tests.cli.fleet.asked import Answering, ask, kubeconfig
-from tests.core.plan.fleet.answers import a_finding, an_answer, refused
 from tests.fakes import kubeconfigs
+from tests.fleet.answers import a_finding, an_answer, refused
 
 COMMANDS = (("check",), ("addon-diff", "--all"), ("imds-probe",))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from kubernetes import client
 
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Doc
 
 MODELS = {
     ("v1", "ServiceAccount"): "V1ServiceAccount",

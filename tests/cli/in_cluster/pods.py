@@ -15,10 +15,10 @@ from pathlib import Path
 
 import trustme
 
-from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, Rule, User, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
+from kubectl_eksdoc.model.api_objects import Doc
 from tests import needed
 from tests.embedded.clients import worlds
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Server, serving
+from kubectl_eksdoc.model.api_objects import Doc
 from tests.cli.in_cluster.models import problems
 from tests.cli.in_cluster.test_drain import ours
 from tests.cli.run.served import Machine, machine
@@ -205,6 +205,16 @@ def test_what_is_of_somebody_else_is_left_alone(api: Api, ann: Machine) -> None:
     assert ours(api) == {"serviceaccounts/eksdoc-check"}
 
 
+def test_without_aws_it_needs_no_role(ann: Machine) -> None:
+    ran = ann.run(*DAILY, "-o", "yaml", "--no-aws", "--accept-unknown", "api-in-helm,api-written")
+    assert ran.code == 0, ran.err
+    words = container_of(ran.out)["args"]
+    assert "--no-aws" in words and words[words.index("--accept-unknown") + 1] == "api-in-helm,api-written"
+    assert "It asks AWS nothing (--no-aws), and needs no role." in ran.out
+    assert "create-pod-identity-association" not in ran.out
+    assert "create-pod-identity-association" in ann.run(*DAILY, "-o", "yaml").out
+
+
 REFUSED: Sequence[tuple[tuple[str, ...], str]] = [
     ((), "nothing says when it is to look"),
     (("--schedule", "0 6 * *"), "'0 6 * *' is no schedule: it has 4 fields"),
@@ -219,6 +229,7 @@ REFUSED: Sequence[tuple[tuple[str, ...], str]] = [
     (("--schedule", "0 6 31 2 *"), "is never due"),
     (("--schedule", "@daily", "-n", "a/b"), "is no name of a namespace"),
     (("--schedule", "@daily", "-f", "x.yaml"), "are files of this machine"),
+    (("--schedule", "@daily", "--tables", "x.yaml"), "is a file of this machine"),
     (("--schedule", "@daily", "-o", "junit"), "have no output format"),
     (("--schedule", "@daily", "--demo"), "is of the live cluster"),
 ]

@@ -12,10 +12,10 @@ import pytest
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Server, serving
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.in_cluster.models import problems
 from tests.cli.in_cluster.pods import job_of
 from tests.cli.run.served import Machine, machine

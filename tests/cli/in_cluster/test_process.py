@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.embedded.serving.handler import Server, serving
+from kubectl_eksdoc.model.api_objects import Doc
 from tests.cli.in_cluster.pods import Cluster, Container, job_of, serving_tls
 from tests.cli.run.served import EVICTED, Machine, aged, cordoned, machine
 from tests.kube.field.test_whole_drain import Evictions

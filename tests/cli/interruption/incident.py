@@ -20,20 +20,20 @@ from kubectl_eksdoc.aws.believing import believed
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.access import AwsAccess
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.demo.reader import NOW, DemoReader
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
 from kubectl_eksdoc.errors import AwsDenied
+from kubectl_eksdoc.kube.api_signs import KarpenterSigns
 from kubectl_eksdoc.kube.inside_pods import InsidePods
-from kubectl_eksdoc.kube.karpenter_signs import KarpenterSigns
 from kubectl_eksdoc.kube.single_objects import SingleObjects
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, with_value
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.access import AwsAccess
 from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.wiring.interruption import InterruptionWorld
 from kubectl_eksdoc.wiring.sources import open_reader
 from tests.aws.test_live import access

@@ -13,12 +13,12 @@ import pytest
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.aws.believing import believed
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.flows.interruption import KINDS, interruption_facts
 from kubectl_eksdoc.host.archives.snapshot import STEM
 from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.wiring.interruption import InterruptionWorld, open_interruption
 from kubectl_eksdoc.wiring.sources import SourceChoice

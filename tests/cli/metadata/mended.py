@@ -15,15 +15,15 @@ from kubectl_eksdoc.aws.believing import believed
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.aws.machines import SaidOptions
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, NodeClass
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, NODE_POOL, Node
-from kubectl_eksdoc.core.model.pods import Calls
-from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS
 from kubectl_eksdoc.flows.ports import ClusterReader
+from kubectl_eksdoc.imds_probe.sources import NODE_CLASS
 from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.model.aws.machines import SaidOptions
+from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Node
+from kubectl_eksdoc.model.pods import Calls
 from kubectl_eksdoc.wiring.metadata import MetadataWorld
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
 from tests.aws.test_live import live

@@ -10,13 +10,13 @@ from kubectl_eksdoc.aws.believing import believed
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.access import AwsAccess
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.errors import AwsDenied
 from kubectl_eksdoc.kube.inside_pods import InsidePods
+from kubectl_eksdoc.model.api_objects import with_value
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.access import AwsAccess
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.wiring.metadata import MetadataWorld
 from kubectl_eksdoc.wiring.sources import open_reader
 from tests.cli.running import Ran

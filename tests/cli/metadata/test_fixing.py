@@ -13,8 +13,8 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.embedded.probed import MetadataServices
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from tests.cli.metadata.mended import PINNED, Desk, desk
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
@@ -169,6 +169,51 @@ def test_who_is_broken_off_goes_on_with_what_is_left(ann: Desk) -> None:
     assert len(told["wayBack"]) == 5
 
 
+def broken_off(ann: Desk) -> str:
+    """After two of five instances; the id of its journal."""
+    ann.types, ann.told = "prod 5\n", lambda: ann.aws.count("ec2:ModifyInstanceMetadataOptions") >= 2
+    assert ann.fix("instance-options").code == 6 and ann.limits == [2, 2, 1, 1, 1]
+    ann.told = lambda: 0
+    return ann.journals[0].name.removesuffix(".jsonl")
+
+
+def set_by_another(ann: Desk, node: int, hops: int) -> str:
+    ident = ann.nodes[node].provider_id.rpartition("/")[2]
+    options = {"InstanceId": ident, "HttpPutResponseHopLimit": hops}
+    ann.aws.client("ec2").modify_instance_metadata_options(**options)
+    return ident
+
+
+@pytest.mark.long
+def test_what_another_client_set_meanwhile_is_in_no_rollback(ann: Desk) -> None:
+    run = broken_off(ann)
+    theirs = set_by_another(ann, 0, 3)
+    told = document(ann.run("--apply", "--resume", run, "-o", "json").out)
+    assert ann.limits == [3, 2, 2, 2, 2]
+    assert len(told["wayBack"]) == 4 and theirs not in " ".join(told["wayBack"])
+
+
+@pytest.mark.long
+def test_a_fix_that_was_not_finished_is_told_and_can_be_set_back(ann: Desk) -> None:
+    run = broken_off(ann)
+    probed = ann.run()
+    assert f"fix {run} (instance-options" in probed.err and "was not finished" in probed.err
+    assert f"--apply --undo {run}" in probed.err and f"--apply --resume {run}" in probed.err
+    theirs = set_by_another(ann, 0, 3)
+    dry = ann.run("--apply", "--undo", run, "--dry-run")
+    assert dry.code == 0 and ann.limits == [3, 2, 1, 1, 1] and "hop limit 2 → 1" in dry.out
+    ann.types = "prod 1\n"
+    undone = ann.run("--apply", "--undo", run, "-o", "json")
+    told = document(undone.out)
+    assert undone.code == 0 and ann.limits == [3, 1, 1, 1, 1], undone.err
+    assert told["undoes"] == run and theirs in undone.err
+    assert "was not finished" not in ann.run().err
+    again = ann.run("--apply", "--undo", run)
+    assert again.code == 1 and "nothing that fix" in again.err
+    later = ann.run("--apply", "--resume", run, "--yes", "--expect-nodes", "5")
+    assert ann.limits == [3, 1, 2, 2, 2] and "set back" in later.out, "what was set back is not changed again"
+
+
 @pytest.mark.long
 def test_a_template_and_its_group(ann: Desk) -> None:
     ann.types = "prod 2\n"
@@ -182,6 +227,13 @@ def test_a_template_and_its_group(ann: Desk) -> None:
     assert told["wayBack"][-1].endswith("--versions 2") and told["wayBack"][0].endswith("version=1")
     assert seen == [("(n2)", "as before"), ("(n3)", "as before")], "the tests' EKS replaces no instance"
     assert ran.code == 1
+    run, ann.types = ann.journals[0].name.removesuffix(".jsonl"), "prod 2\n"
+    back = ann.run("--apply", "--undo", run, "-o", "json")
+    undone = document(back.out)
+    group = ann.aws.client("eks").describe_nodegroup(clusterName="prod", nodegroupName="own")["nodegroup"]
+    assert (back.code, undone["undoes"], undone["outcome"]["stage"]) == (0, run, "successful"), back.err
+    assert (group["launchTemplate"]["version"], group["releaseVersion"]) == ("1", PINNED)
+    assert "replaces every node of own again" in " ".join(back.err.split())
 
 
 def test_a_group_that_is_updated_already_is_left_alone(ann: Desk) -> None:
@@ -202,6 +254,8 @@ REFUSED = (
     (("--apply", "--fix", "instance-options", "pod/p0"), "--apply is of nodes"),
     (("--apply", "--resume", "20261122-000000-abcd"), "there is no journal of"),
     (("--apply", "--resume", "x", "--dry-run"), "no dry run"),
+    (("--apply", "--resume", "x", "--undo", "x"), "do not go together"),
+    (("--apply", "--undo", "x", "--nodegroup", "blue"), "no other nodes"),
     (("--apply", "--fix", "instance-options", "--demo"), "--apply is of the live cluster"),
 )
 
@@ -251,6 +305,10 @@ def test_a_class_is_patched(ben: tuple[Desk, Any]) -> None:
     ran = desk.fix("node-class", "-o", "json")
     told = document(ran.out)
     assert ran.code == 0 and hop_limit_of(plane) == 2, ran.err
+    (journal,) = desk.journals
+    desk.hop_limit, desk.types = 2, "prod 1\n"
+    back = desk.run("--apply", "--undo", journal.name.removesuffix(".jsonl"))
+    assert back.code == 0 and hop_limit_of(plane) == 1 and "drifts" in back.err, back.err
     assert told["outcome"]["parts"][0]["became"] == "done" and "kubectl patch ec2nodeclass" in told["wayBack"][0]
 
 

@@ -12,11 +12,11 @@ import pytest
 
 from kubectl_eksdoc.aws.believing import believed
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.flows.metadata import KINDS, metadata_facts
 from kubectl_eksdoc.host.archives.snapshot import STEM
 from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.wiring.metadata import MetadataWorld, open_metadata
 from kubectl_eksdoc.wiring.sources import SourceChoice, open_reader
@@ -98,9 +98,28 @@ def test_a_snapshot_without_answers_of_aws_tells_what_the_cluster_does(folder: P
     path = a_snapshot(folder, with_aws=False)
     ran = run_cli("imds-probe", "--snapshot", path)
     assert ran.code == 5 and "holds no answers of AWS" in ran.out
-    found = {each["name"]: each for each in document("--snapshot", path)["groups"]}
+    told = document("--snapshot", path)
+    commands = [each.get("command") or "" for one in told["findings"] for each in one["remedy"]]
+    assert any("--active" in each for each in commands)
+    refused = [each for each in commands if "--snapshot" in each and ("--active" in each or "--apply" in each)]
+    assert not refused, "a snapshot runs no pods"
+    found = {each["name"]: each for each in told["groups"]}
     assert found["general"]["next"]["verdict"] == "cut off", "an EC2NodeClass is of the cluster"
     assert {each["now"]["verdict"] for name, each in found.items() if name} == {"unknown"}
+
+
+def test_who_would_be_affected_is_named_on_the_page() -> None:
+    ran = run_cli("imds-probe", "--demo", "--assume", "hops=1")
+    said = " ".join(ran.out.split())
+    assert "2 pods may break (kube-system/aws-load-balancer-controller), and whether they do is not known" in said
+
+
+def test_what_is_meant_is_an_option_of_the_answer() -> None:
+    told = document("--demo", "--intent", "hops=1")
+    missed = {each["subject"]["name"] for each in told["findings"] if each["code"] == "imds-intent-missed"}
+    assert missed == {"blue", "reports", "search", "tools"} and told["metadata"]["options"]["intent"] == "hops=1"
+    for words in (("--intent", "ami=AL2023"), ("--intent", "hops=0"), ("--intent", "hops=1", "--active")):
+        assert run_cli("imds-probe", "--demo", *words).code == 2
 
 
 def test_proof_by_pods_is_not_promised_of_a_fix_that_makes_other_nodes() -> None:

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Server
+from kubectl_eksdoc.model.api_objects import with_value
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.fakes import kubeconfigs
 from tests.flows.probes import TOKEN, Kubelet, Lab, a_node, there
 

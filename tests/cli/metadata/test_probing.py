@@ -12,14 +12,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.plan.metadata.probing.pods import SCRIPT
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.access import VIEWER
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Server
 from kubectl_eksdoc.host.endings import told_to_stop
+from kubectl_eksdoc.imds_probe.probing.pods import SCRIPT
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.render import schemas
 from tests.cli.run.served import Machine, machine
 from tests.cli.running import run_cli

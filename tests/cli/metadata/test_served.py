@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,11 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.embedded.serving.handler import ByHand
 from kubectl_eksdoc.flows.metadata import KINDS
 from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.wiring.metadata import open_metadata
 from kubectl_eksdoc.wiring.sources import SourceChoice
 from tests.aws.test_live import access, prod
@@ -77,6 +78,23 @@ def test_a_change_by_hand_is_told_from_what_makes_the_nodes(ann: Probing) -> Non
     assert mended["changed"] and (mended["now"]["verdict"], mended["next"]["verdict"]) == ("reachable", "cut off")
 
 
+@pytest.mark.long
+def test_requests_without_a_token_are_counted(ann: Probing) -> None:
+    rows = ann.aws.client("ec2").describe_instances()["Reservations"]
+    one = rows[0]["Instances"][0]["InstanceId"]
+    now = datetime.fromisoformat(document(ann)["metadata"]["observedAt"].replace("Z", "+00:00"))
+    counted = {"MetricName": "MetadataNoToken", "Value": 5, "Timestamp": now - timedelta(days=2)}
+    of = [{"Name": "InstanceId", "Value": one}]
+    ann.aws.client("cloudwatch").put_metric_data(Namespace="AWS/EC2", MetricData=[{**counted, "Dimensions": of}])
+    assert all("CloudWatch" not in each["message"] for each in document(ann)["findings"])
+    assert ann.aws.count("cloudwatch:GetMetricData") == 0, "it is asked only if it is wanted"
+    found = {each["code"]: each for each in document(ann, "--evidence", "cloudwatch")["findings"]}
+    assert "5 answered, 0 refused" in found["imds-v1-counted"]["message"]
+    ann.aws.deny("cloudwatch:GetMetricData")
+    denied = {each["code"]: each for each in document(ann, "--evidence", "cloudwatch")["findings"]}
+    assert denied["imds-evidence-unknown"]["missing"] == "cloudwatch:GetMetricData"
+
+
 LOST = {
     "eks:DescribeCluster": {"green": ("unknown", "unknown"), "blue": ("unknown", "unknown")},
     "ec2:DescribeInstances": {"green": ("unknown", "reachable"), "blue": ("unknown", "unknown")},
@@ -105,7 +123,10 @@ def test_a_refusal_leaves_the_rest_and_names_the_action(ann: Probing) -> None:
 
 def test_every_action_was_tried() -> None:
     asked = {each.action for each in rights.ASKED_OF_AWS["imds-probe"] if each.action}
-    assert asked - set(LOST) == {"autoscaling:DescribeAutoScalingGroups"}, "tried in tests/flows: nobody here scales so"
+    assert asked - set(LOST) == {
+        "autoscaling:DescribeAutoScalingGroups",
+        "autoscaling:DescribeLaunchConfigurations",
+    }, "tried in tests/flows: nobody here scales so"
 
 
 @pytest.mark.long

@@ -17,9 +17,6 @@ import pytest
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving.access import Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
@@ -27,6 +24,9 @@ from kubectl_eksdoc.embedded.serving.targets import Reply
 from kubectl_eksdoc.flows.ports import Field
 from kubectl_eksdoc.kube.exchanges import Patience
 from kubectl_eksdoc.kube.field.live import LiveField, RenewableField
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.permissions.granted import Held, Watched
 from tests.cli.running import Ran
 from tests.fakes import kubeconfigs

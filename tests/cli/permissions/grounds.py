@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled, Server, serving
+from kubectl_eksdoc.model.api_objects import Doc, with_value
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.addon import updated
 from tests.cli.dns import desk as dns
 from tests.cli.metadata.mended import Fast

@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.amazon.upgrades.removed_apis import READ_TO
+from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
 from kubectl_eksdoc.cli.rights import commands
 from kubectl_eksdoc.cli.rights.commands import written
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.model.check_needs import FURTHER
-from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.rules.upgrades.removed_apis import READ_TO
-from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.demo.reader import NOW
 from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.model.api_objects import with_value
+from kubectl_eksdoc.model.check_needs import FURTHER
+from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.interruption.incident import QUEUE, ROLE, _instances, _placed, _role, documents
 from tests.cli.metadata.probed import nodes_are_instances
 from tests.cli.permissions.desk import NAME, Site
@@ -97,9 +97,17 @@ _NO_QUEUE = {
     "cloudwatch:GetMetricData": "of a queue that is there: the lines of the incident",
 }
 _OF_INSTANCES = dict.fromkeys(
-    ("autoscaling:DescribeAutoScalingGroups", "ec2:DescribeImages", "ec2:DescribeLaunchTemplateVersions"),
+    (
+        "autoscaling:DescribeAutoScalingGroups",
+        "autoscaling:DescribeLaunchConfigurations",
+        "ec2:DescribeImages",
+        "ec2:DescribeLaunchTemplateVersions",
+    ),
     "of nodes that are instances: the lines of that site",
 )
+_NO_CONFIGURATION = {
+    "autoscaling:DescribeLaunchConfigurations": "of a group without a launch template: tests/aws/test_ec2.py"
+}
 _OF_ALL = {**_OF_IDENTITY, **_OF_QUEUE, **_OF_INSTANCES}
 LINES = (
     Line("drain plan", "drain plan --nodegroup blue -o json"),
@@ -124,7 +132,14 @@ LINES = (
     ),
     Line("addon-diff", "addon-diff --all -o json"),
     Line("addon-diff --after", "addon-diff --all --after -o json", like="addon-diff"),
-    Line("imds-probe", "imds-probe -o json", "instances"),
+    Line("imds-probe", "imds-probe -o json", "instances", unasked=_NO_CONFIGURATION),
+    Line(
+        "imds-probe --evidence",
+        "imds-probe --evidence cloudwatch -o json",
+        "instances",
+        like="imds-probe",
+        unasked=_NO_CONFIGURATION,
+    ),
     Line("coredns-lameduck", "coredns-lameduck -o json", granted=f"{_THERE} {_PROXY}", unasked=_NO_QUEUE),
     Line("coredns-lameduck", "coredns-lameduck -o json", "incident", _PROXY, unasked=_OF_IDENTITY),
     Line("coredns-lameduck", "coredns-lameduck --without proxy -o json", "identity", like="coredns-lameduck"),

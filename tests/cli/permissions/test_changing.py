@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving.access import Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.permissions.answers import BUG
 from tests.cli.permissions.granted import Held, Watched, printed, unregistered
 from tests.cli.permissions.test_reading import required

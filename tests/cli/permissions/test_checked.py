@@ -15,14 +15,14 @@ import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.permissions import Permission, Review
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.errors import Forbidden, Unauthorized, Unreachable
 from kubectl_eksdoc.kube.reviews import reviewed
 from kubectl_eksdoc.kube.sent import Sent
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.permissions import Permission, Review
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.permissions.desk import Site
 from tests.cli.permissions.granted import Held, printed
 from tests.cli.running import Ran, run_cli

@@ -83,7 +83,8 @@ _TAKEN = "where its name is taken: the line without --surge-singles"
 _NOT_TAKEN = {f"get {each}": _TAKEN for each in _PLACED}
 _OF_RUN = ("serviceaccounts", "jobs.batch", "rolebindings.rbac.authorization.k8s.io", "roles.rbac.authorization.k8s.io")
 _NO_GROUP = {
-    "autoscaling:DescribeAutoScalingGroups": "of a node of its owner's group: tests/cli/permissions/test_reading.py"
+    "autoscaling:DescribeAutoScalingGroups": "of a node of its owner's group: tests/cli/permissions/test_reading.py",
+    "autoscaling:DescribeLaunchConfigurations": "of a group without a launch template: tests/aws/test_ec2.py",
 }
 _NOT_LOST = {"eks:ListUpdates": "where the answer to an update was lost: the line with that trouble"}
 _NOT_BEGUN = "the update did not begin: the line before"
@@ -204,7 +205,7 @@ CHANGES = (
     ),
     Change(
         "addon-diff --apply",
-        "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 1 "
+        "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 6 "
         "--accept-unknown addon-field-unknown,addon-values-refused -o json",
         grounds.addon,
         UNSURE,
@@ -218,7 +219,7 @@ CHANGES = (
     ),
     Change(
         "addon-diff --apply",
-        "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 1 "
+        "addon-diff vpc-cni --to v1.12.6-eksbuild.1 --apply --yes --expect-changes 6 "
         "--accept-unknown addon-field-unknown,addon-values-refused -o json",
         grounds.addon,
         LOST,

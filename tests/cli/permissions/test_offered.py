@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.names import Kind
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.names import Kind
 from kubectl_eksdoc.wiring.names import Asked, Beside, names_of
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 from kubectl_eksdoc.wiring.sources import SourceChoice

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc import __version__
+from kubectl_eksdoc.check.registry import known_codes
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.commands import tree
 from kubectl_eksdoc.cli.permissions.rights import Grown, known, named, plain, reading, wanted
 from kubectl_eksdoc.cli.rights import Places, asked
-from kubectl_eksdoc.core.model import permissions
-from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.plan.check.registry import known_codes
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.aws import questions
 from tests.cli.in_cluster.models import problems
 from tests.cli.permissions.granted import Held, held, printed
 from tests.cli.run.served import machine

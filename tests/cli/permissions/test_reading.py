@@ -14,8 +14,8 @@ import pytest
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.permissions.rights import plain, reading, wanted
 from kubectl_eksdoc.cli.rights import Places
-from kubectl_eksdoc.core.model.permissions import ALL as OPT_INS
 from kubectl_eksdoc.embedded.serving.access import Action
+from kubectl_eksdoc.model.permissions import ALL as OPT_INS
 from tests.aws.test_live import prod
 from tests.cli.permissions.answers import problems, verdicts, without_times
 from tests.cli.permissions.desk import NAME, Desk, desk

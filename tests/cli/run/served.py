@@ -15,11 +15,6 @@ from pathlib import Path
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.rules.news import News
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Server
 from kubectl_eksdoc.flows.ports import Field
@@ -27,7 +22,12 @@ from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
 from kubectl_eksdoc.kube.journal.runs import Asked
 from kubectl_eksdoc.kube.locking.lease import micro_time
 from kubectl_eksdoc.kube.sent import real_clock
+from kubectl_eksdoc.kubernetes.news import News
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, with_value
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.objects.structs import moment
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.wiring.runs import Hooks, Keeping, RunEdges, open_run, sender_of
 from tests.cli.running import Ran, Terminal
 from tests.embedded.clients import worlds

@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run.again import asked_again
 from kubectl_eksdoc.cli.run.options import add_between_waves, add_limits, limits_given, words_of
-from kubectl_eksdoc.core.run.limits import Limits
+from kubectl_eksdoc.drain.run.limits import Limits
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.runs import Hooks
 

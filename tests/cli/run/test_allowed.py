@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.embedded.serving.handler import serving
+from kubectl_eksdoc.model import kinds
 from tests.cli.run.served import cordoned, machine
 from tests.embedded.clients import worlds
 

@@ -8,10 +8,10 @@ import time
 import pytest
 
 from kubectl_eksdoc.cli.run.rest import started_again
-from kubectl_eksdoc.core.model.journal import TOLD_TO_END
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled
 from kubectl_eksdoc.errors import JournalError, JournalGone, LocalJournalError, LockInDoubt, LockLost, Unreachable
+from kubectl_eksdoc.model.journal import TOLD_TO_END
 from tests.cli.run.served import Machine
 from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions

@@ -9,21 +9,21 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.run.demo import SPEED as DEMO_SPEED
 from kubectl_eksdoc.cli.run.desk import RunDesk
+from kubectl_eksdoc.cli.run.live import SPEED as DEMO_SPEED
 from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.run.chronicle import Chronicle, NodeState
-from kubectl_eksdoc.core.sim.cluster import mishaps
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.run.chronicle import Chronicle, NodeState
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
 from kubectl_eksdoc.errors import Drifted, EksdocError, Forbidden, Locked, UsageError
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.tui.run.state import Kind, Live, Outcome, Prepared
 from kubectl_eksdoc.wiring.sources import SourceChoice
 from tests.cli.run.served import Machine, cordoned, machine

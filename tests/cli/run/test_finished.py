@@ -14,22 +14,22 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.journal import Begun, Entry, Intent, Note, Noted, Phase, Result, Verb
-from kubectl_eksdoc.core.model.nodes import PROTECTIONS
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
 from kubectl_eksdoc.flows.run.journal import RunJournal
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.journal import Begun, Entry, Intent, Note, Noted, Phase, Result, Verb
+from kubectl_eksdoc.model.nodes import PROTECTIONS
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from kubectl_eksdoc.wiring.runs import Hooks, Keeping, RunEdges
 from tests.cli.run.served import Machine, machine, opened_fast
 from tests.cli.run.test_runs import agreed, valid
-from tests.core.sim.cluster.planes import a_node_doc
 from tests.embedded.clients import worlds
 from tests.embedded.clients.worlds import namespace
 from tests.flows.fields import Killed
 from tests.flows.stages import web
+from tests.simulator.planes import a_node_doc
 
 RUN = re.compile(r"run (\d{8}-\d{6}-[0-9a-f]{4})")
 

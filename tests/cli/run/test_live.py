@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.cli.run.face import FaceOf, RunFace
 from kubectl_eksdoc.cli.run.live import LiveRun
-from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.model.journal import Phase
 from kubectl_eksdoc.tui.run.state import Kind, Outcome
 from tests.rehearsed import rehearsed_demo
 

@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.cli.run.again import asked_again, words_of
-from kubectl_eksdoc.core.model.acts import RESTARTED_AT
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
+from kubectl_eksdoc.model.acts import RESTARTED_AT
+from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.render.drain.given import as_given
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.cli.run.served import Machine, docs, machine
 from tests.cli.run.test_runs import valid
-from tests.core.sim.cluster.planes import a_budget_doc, a_pod_doc
 from tests.embedded.clients import worlds
 from tests.flows.singles import nodes, single
+from tests.simulator.planes import a_budget_doc, a_pod_doc
 
 BLUE = ("--nodegroup", "blue")
 CHOSEN = ("--surge-singles", "--delete-past-budget", "default/db-0")

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.model.nodes import PROTECTIONS
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, Rule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
+from kubectl_eksdoc.model.api_objects import with_value
+from kubectl_eksdoc.model.nodes import PROTECTIONS
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.run.served import EVICTED, Machine, cordoned, machine
 from tests.cli.run.test_runs import agreed, stopped_early, valid
 from tests.embedded.clients import worlds

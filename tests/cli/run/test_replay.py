@@ -11,8 +11,8 @@ import pytest
 
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.run.chronicle import Chronicle, NodeState
-from kubectl_eksdoc.core.run.replay import Recording, Source
+from kubectl_eksdoc.drain.run.chronicle import Chronicle, NodeState
+from kubectl_eksdoc.drain.run.replay import Recording, Source
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled
 from kubectl_eksdoc.tui.replay import Again

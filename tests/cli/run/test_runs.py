@@ -12,9 +12,9 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
+from kubectl_eksdoc.simulator import mishaps
 from tests.cli.run.served import EVICTED, Machine, cordoned, docs, machine
 from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled
+from kubectl_eksdoc.model.api_objects import with_value
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.cli.run.served import EVICTED, Machine, cordoned, docs
 from tests.cli.run.test_runs import agreed, rolled_back, stopped_early, valid
 from tests.embedded.clients import worlds

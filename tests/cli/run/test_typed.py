@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.cli.run.new_run import Read, _check_typed, digest
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.errors import Drifted
 from tests.builders import a_budget, a_cluster, a_node, a_workload, pods
-from tests.core.plan.drain.planning import plan_of
+from tests.drain.planning import plan_of
 
 NAMED = DrainPolicy(delete_past_budget=frozenset({"default/web-0"}))
 

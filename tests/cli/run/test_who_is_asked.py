@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.rules.api.statuses import Status
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Answered, Fault, Faulty, WatchCut, forbidding
 from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
 from kubectl_eksdoc.embedded.serving.targets import Request
+from kubectl_eksdoc.kubernetes.api.statuses import Status
 from tests.cli.run.served import cordoned, machine
 from tests.embedded.clients import worlds
 

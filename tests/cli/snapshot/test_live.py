@@ -20,11 +20,11 @@ from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.embedded.serving.access import Access, Rule, User, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.aws.access import AwsAccess
 from kubectl_eksdoc.wiring.checks import CheckReading, CheckWorld, open_check
 from kubectl_eksdoc.wiring.interruption import of_live
 from kubectl_eksdoc.wiring.snapshots import take

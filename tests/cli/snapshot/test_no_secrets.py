@@ -19,13 +19,13 @@ import pytest
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
 from kubectl_eksdoc.errors import AwsRefused
+from kubectl_eksdoc.model.aws.questions import Question
+from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.wiring.snapshots import take
 from tests.aws.test_live import access, prod
 from tests.embedded.clients import worlds

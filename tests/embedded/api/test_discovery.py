@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.embedded.api import discovery
-from kubectl_eksdoc.embedded.api.catalogue import Catalogue
+from kubectl_eksdoc.embedded.api.catalogue import DISCOVERY_V2, DISCOVERY_V2BETA1, Catalogue
 from kubectl_eksdoc.embedded.api.discovery import Build
-from kubectl_eksdoc.embedded.api.negotiation import DISCOVERY_V2, DISCOVERY_V2BETA1
 from tests.fakes import recordings
 
 BUILT_IN = Catalogue()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.embedded.api import discovery, negotiation
-from kubectl_eksdoc.embedded.api.negotiation import DISCOVERY_V2, DISCOVERY_V2BETA1, PARTIAL_LIST, PLAIN, TABLE, Form
+from kubectl_eksdoc.embedded.api import catalogue, discovery
+from kubectl_eksdoc.embedded.api.catalogue import DISCOVERY_V2, DISCOVERY_V2BETA1, PARTIAL_LIST, PLAIN, TABLE, Form
 
 V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 V2BETA1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
@@ -43,4 +43,4 @@ def test_discovery(accept: str, form: Form | None) -> None:
     ],
 )
 def test_objects(accept: str, form: Form | None) -> None:
-    assert negotiation.choose(accept, (TABLE, PARTIAL_LIST)) == form
+    assert catalogue.choose(accept, (TABLE, PARTIAL_LIST)) == form

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.api_usage import KindTold, Manifest, WrittenBy
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
+from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import serving
-from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
+from kubectl_eksdoc.embedded.serving.pod_logs import DeprecatedUse
 from kubectl_eksdoc.kube.api_signs import ApiSigns
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.api_usage import KindTold, Manifest, WrittenBy
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.versions import Version
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tools.demo.upgrade.old_apis import old_apis

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.embedded.loading import load_observed
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.pods import Container, LogOf
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ByHand
 from kubectl_eksdoc.embedded.serving.targets import Request
 from kubectl_eksdoc.kube.inside_pods import LINES, MOST_BYTES, InsidePods
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.pods import Container, LogOf
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 

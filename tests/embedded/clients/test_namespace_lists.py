@@ -7,14 +7,14 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.plan.addon.aftermath.templates import Templates, templates_of
-from kubectl_eksdoc.core.plan.addon.aftermath.timeline import Step, slots, step_at
+from kubectl_eksdoc.addon_diff.aftermath.templates import Templates, templates_of
+from kubectl_eksdoc.addon_diff.aftermath.timeline import Step, slots, step_at
 from kubectl_eksdoc.embedded.serving.handler import ByHand
 from kubectl_eksdoc.kube.single_objects import NamespaceLists
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.connection import Connection
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.pod_template import INIT
 from tests.addon.stand_in.served import Served

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.machines import SaidOptions
-from kubectl_eksdoc.core.model.cluster import Cluster, NodeClass
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.aws.machines import SaidOptions
+from kubectl_eksdoc.model.cluster import Cluster, NodeClass
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import ReadState
 from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.fakes import kubeconfigs

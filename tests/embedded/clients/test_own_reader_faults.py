@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ByHand
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube.exchanges import Patience, Timing
 from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import ReadState, Resource
 from tests.embedded.clients import worlds
 from tests.embedded.clients.among_faults import MET, OF_READING, served
 from tests.examples import one_in

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kubectl_eksdoc.core.model.api_objects import Named, named
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.embedded.serving.handler import ByHand
 from kubectl_eksdoc.kube.single_objects import SingleObjects
+from kubectl_eksdoc.model.api_objects import Named, named
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.connection import Connection
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.raw_facts import recorded

@@ -12,16 +12,16 @@ from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.api import catalogue
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Access, Rule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import SILENCE_S, Clockwork, Scaled, Server, serving
-from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
+from kubectl_eksdoc.embedded.serving.pod_logs import DeprecatedUse
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
 
 CLUSTERS = Path(__file__).parents[2] / "data" / "clusters"
 START = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)

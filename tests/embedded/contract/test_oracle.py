@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.targets import Reply, Request
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.simulator.kubelets import NEVER
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests import raw_facts
 from tests.embedded.contract.recorded import Doc, when
 from tests.embedded.contract.worlds import ACCESS

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from kubectl_eksdoc.core.sim.cluster.controllers import Agenda
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.store import Store
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.discovery import Build
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.targets import Request
+from kubectl_eksdoc.simulator.controllers import Agenda
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.store import Store
 from tests.embedded.contract import made
 from tests.embedded.contract.recorded import Doc, Version, before, cluster_of, history, moment
 

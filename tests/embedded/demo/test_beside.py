@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.pods import LogOf
 from kubectl_eksdoc.embedded.demo.reader import SCENES, DemoBeside, held
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.pods import LogOf
 from kubectl_eksdoc.objects.raw_objects import raws_in
 
 PLAIN, CHECK, INTERRUPTION = DemoBeside(""), DemoBeside("check"), DemoBeside("interruption")

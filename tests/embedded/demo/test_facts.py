@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster, Source
-from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
-from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.rules import budgets
-from kubectl_eksdoc.core.rules.guards import matching
-from kubectl_eksdoc.core.rules.replacement import Scales
+from kubectl_eksdoc.drain.outcome import TargetVerdict
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, NOW, DemoReader
 from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.kubernetes import budgets
+from kubectl_eksdoc.kubernetes.guards import matching
+from kubectl_eksdoc.kubernetes.replacement import Scales
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.model.pods import Pod, VolumeKind
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.sim.cluster import mishaps
-from kubectl_eksdoc.core.sim.cluster.mishaps import Befallen, Troubled
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.faults.registry import made, parse
-from tests.core.sim.cluster.planes import (
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.simulator import mishaps
+from kubectl_eksdoc.simulator.mishaps import Befallen, Troubled
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
+from tests.simulator.planes import (
     BUDGETS,
     NODES,
     PODS,

@@ -7,12 +7,12 @@ from collections import Counter
 
 import pytest
 
-from kubectl_eksdoc.core.sim.cluster.mishaps import Trouble
 from kubectl_eksdoc.embedded.faults.named import ONCE_AT_S, Named, Of, Takes
 from kubectl_eksdoc.embedded.faults.registry import ALL, BY_NAME, check_nodes, made, parse
 from kubectl_eksdoc.embedded.serving.faults import Fault
 from kubectl_eksdoc.embedded.serving.targets import Reply, Request
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.simulator.mishaps import Trouble
 from tests.embedded.serving.test_faults import HEADERS, a_cluster, faulty
 
 EXAMPLES = {

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving import faults
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
@@ -28,7 +26,9 @@ from kubectl_eksdoc.embedded.serving.faults import (
 )
 from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.embedded.serving.targets import ConnectionLost, Reply, Request
-from tests.core.sim.cluster.planes import PODS, a_budget_doc, a_node_doc, a_plane, a_pod_doc, doc_of
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from tests.simulator.planes import PODS, a_budget_doc, a_node_doc, a_plane, a_pod_doc, doc_of
 
 EVICT = "/api/v1/namespaces/default/pods/web-0/eviction"
 EVICTION = json.dumps({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "web-0"}}).encode()

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.core.rules.api.statuses import Refusal
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.targets import Request
+from kubectl_eksdoc.kubernetes.api.statuses import Refusal
 from tests.embedded.serving.asking import Asking
 
 RUNNING: dict[str, Any] = {"running": {"startedAt": "2026-11-20T08:00:00Z"}}

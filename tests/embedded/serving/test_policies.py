@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.api.statuses import Refusal
-from kubectl_eksdoc.core.sim.cluster.store import Store
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.serving import validation
 from kubectl_eksdoc.embedded.serving.targets import target_of
 from kubectl_eksdoc.embedded.serving.validation import BINDINGS, POLICIES, Asked, Policies
+from kubectl_eksdoc.kubernetes.api.statuses import Refusal
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.simulator.store import Store
 
 POD: Doc = {"metadata": {"name": "p"}, "spec": {"nodeName": "n", "priority": 3}}
 

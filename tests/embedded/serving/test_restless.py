@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import json
 
-from kubectl_eksdoc.core.sim.cluster.controllers import Agenda
 from kubectl_eksdoc.embedded.serving.access import Access
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.targets import Request
-from tests.core.sim.cluster.test_work_budget import restless
+from kubectl_eksdoc.simulator.controllers import Agenda
+from tests.simulator.test_work_budget import restless
 
 
 class Hours:

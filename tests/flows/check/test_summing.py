@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, AddonVersion, AddonVersions, Fits, VersionSide
-from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.plan.addon.corefile import CONFIG
-from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
+from kubectl_eksdoc.addon_diff.corefile import CONFIG
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.flows.check import summing
 from kubectl_eksdoc.flows.check.around import CheckAround
-from tests.core.plan.check.healthy import EKS, healthy
+from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, AddonVersion, AddonVersions, Fits, VersionSide
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding
+from tests.check.healthy import EKS, healthy
 
 DENIED = Unknown("IAM does not allow it", "eks:DescribeAddonConfiguration")
 ODD = Unknown("EKS says nothing of it")

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.coredns import Report
-from kubectl_eksdoc.core.model.findings import Finding, Status
-from kubectl_eksdoc.core.model.placing import NotMade, Owner
-from kubectl_eksdoc.core.plan.dns.measuring.findings import findings_of
-from kubectl_eksdoc.core.plan.dns.measuring.plan import BEFORE_S, OLD_S, Happening, Manner, MeasurePlan
-from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, What
+from kubectl_eksdoc.coredns_lameduck.measuring.findings import findings_of
+from kubectl_eksdoc.coredns_lameduck.measuring.plan import BEFORE_S, OLD_S, Happening, Manner, MeasurePlan
+from kubectl_eksdoc.coredns_lameduck.measuring.result import Measured, What
 from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
 from kubectl_eksdoc.flows.dns_measure import Edges, measured, prepared, tried
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.coredns import Report
+from kubectl_eksdoc.model.findings import Finding, Status
+from kubectl_eksdoc.model.placing import NotMade, Owner
 from tests.flows.dns_worlds import LATER, NODES, Ground, World
 
 WATCH = Manner(for_s=20)

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.coredns import Counts, Report, Second, Stream
 from kubectl_eksdoc.flows.dns_measure import report_in
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.coredns import Counts, Report, Second, Stream
 
 HEAD = '{"asker":"eksdoc-dns-asker","version":1,"began":1767261600.5,"seconds":9}\n'
 LINE = (

@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Issue, Update
-from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, TemplateRef
-from kubectl_eksdoc.core.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
-from kubectl_eksdoc.core.run.metadata import Done, from_doc
 from kubectl_eksdoc.errors import Drifted, JournalError
 from kubectl_eksdoc.flows.metadata_fix.carrying_out import carry_out, go_on
-from kubectl_eksdoc.flows.metadata_fix.steps import Past
+from kubectl_eksdoc.flows.metadata_fix.steps import Past, past_of
 from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
+from kubectl_eksdoc.imds_probe.run import Done, from_doc
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Issue, Update
+from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, TemplateRef
+from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
 from tests.addon.updating import Time
 
 ONE, TWO = MetadataOptions("required", 1), MetadataOptions("required", 2)
@@ -159,8 +159,7 @@ class Kept:
 
     @property
     def past(self) -> Past:
-        found = {key: each[key] for each in self.entries for key in ("number", "update") if key in each}
-        return Past(int(found.get("number", 0)), str(found.get("update", "")))
+        return past_of(self.entries)
 
 
 @dataclass

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Issue
-from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, SaidOptions
-from kubectl_eksdoc.core.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
-from kubectl_eksdoc.core.run.metadata import Became, from_doc, to_doc
-from kubectl_eksdoc.core.run.stages import Stage
+from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, Drifted, JournalError, Stopped
-from tests.flows.metadata_fix.fixed import CLASS, ONE, TEMPLATE, TWO, Case, a_class, ident, instances
+from kubectl_eksdoc.imds_probe.run import Became, from_doc, group_reverting, to_doc
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Issue
+from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, TemplateRef
+from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
+from tests.flows.metadata_fix.fixed import CLASS, GROUP, ONE, TEMPLATE, TWO, Case, a_class, ident, instances
 
 
 class Crash(BaseException):
@@ -104,6 +104,105 @@ def test_what_is_gone_or_otherwise_by_then_is_left_alone() -> None:
     assert case.aws.asked == [ident(3)]
     assert [part.became for part in done.parts] == [Became.GONE, Became.OTHER, Became.UNKNOWN, Became.DONE]
     assert done.differs and done.lacks
+
+
+def broken_off_after(count: int, of: int) -> Case:
+    """Killed before the call of that number."""
+    case = Case(instances(of))
+
+    def dies(number: int) -> None:
+        if number == count:
+            raise Crash
+
+    case.aws.before = dies
+    with pytest.raises(Crash):
+        case.done()
+    case.aws.before = lambda number: None
+    return case
+
+
+def test_the_rollback_is_of_what_this_fix_changed() -> None:
+    case = broken_off_after(2, 5)
+    case.aws.held[ident(0)] = Instance(ident(0), state="running", options=MetadataOptions("required", 3))
+    case.aws.held[ident(4)] = Instance(ident(4), state="running", options=TWO)  # set by another client alike
+    done = case.resumed()
+    assert [part.became for part in done.parts] == [Became.OTHER] + [Became.DONE] * 4
+    assert done.changed == tuple(ident(at) for at in (1, 2, 3))
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_group_goes_back_to_the_version_that_it_had(lost: bool) -> None:
+    case = Case(TEMPLATE)
+    made = case.done()
+    back = group_reverting(TEMPLATE, made.number, ("n7",))
+    undo = Case(back)
+    undo.aws.node_group = case.aws.node_group
+    if lost:
+        undo.aws.node_group = GROUP
+        undo.journal.write({"entry": "begun", "act": to_doc(back), "token": "eksdoc-r-2"})
+        undo.journal.write({"entry": "asking", "what": "update"})
+    done = undo.resumed() if lost else undo.done()
+    assert done.whole and done.number == 3 and done.changed == ("own",) and not done.nodes
+    assert undo.aws.asked == ([] if lost else ["update"]), "no version is made, and none is asked for twice"
+
+
+def test_a_group_that_was_moved_on_is_not_taken_back() -> None:
+    back = group_reverting(TEMPLATE, 4, ("n7",))
+    undo = Case(back)
+    undo.aws.node_group = replace(GROUP, template=TemplateRef("lt-1", "own", "9"))
+    with pytest.raises(Drifted, match="not as it was"):
+        undo.done()
+    assert undo.aws.asked == []
+
+
+def test_what_was_set_back_since_is_not_changed_again() -> None:
+    case = Case(instances(3))
+    assert case.done().changed == tuple(map(ident, range(3)))
+    for at in range(2):
+        case.aws.held[ident(at)] = Instance(ident(at), state="running", options=ONE)
+    done = case.resumed()
+    assert case.aws.asked == [ident(at) for at in range(3)], "none is asked for again"
+    assert [part.became for part in done.parts] == [Became.SET_BACK] * 2 + [Became.DONE]
+    assert done.whole and done.differs and done.changed == (ident(2),)
+
+
+def test_a_class_that_was_set_back_since_is_left_as_it_is() -> None:
+    case = Case(CLASS)
+    assert case.done().changed == ("default",)
+    case.classes.doc, case.classes.dry = a_class(1), 0
+    done = case.resumed()
+    assert done.parts[0].became is Became.SET_BACK and case.classes.dry == 0 and not done.changed
+
+
+def test_a_group_that_was_set_back_since_is_told() -> None:
+    case = Case(TEMPLATE)
+    assert case.done().changed == ("own",)
+    case.time.s, case.aws.node_group, case.aws.updates = 0, GROUP, {}
+    done = case.resumed()
+    assert done.parts[1].became is Became.SET_BACK and done.differs and not done.changed
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        replace(GROUP, template=TemplateRef("lt-1", "own", "9")),
+        replace(GROUP, release="1.30.4-20270101"),
+    ],
+)
+def test_an_update_by_another_client_is_not_reverted(now: NodeGroup) -> None:
+    case = Case(TEMPLATE)
+
+    def dies(number: int) -> None:
+        if number == 1:
+            raise Crash
+
+    case.aws.before = dies
+    with pytest.raises(Crash):
+        case.done()
+    case.aws.before, case.aws.node_group = lambda number: None, now
+    with pytest.raises(Drifted, match="not as it was"):
+        case.resumed()
+    assert case.aws.asked == ["version"]
 
 
 def test_it_vanishes_between_the_look_and_the_call() -> None:
@@ -256,6 +355,7 @@ some_acts: some.SearchStrategy[Act] = some.one_of(
         some_names,
         some_nodes,
         some.booleans(),
+        some.integers(0, 9),
     ),
     some.builds(OnClass, some_names, some.none() | some_hops, some_hops, some_nodes, some.booleans()),
 )

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.core.model.journal import Held, Phase, RunSummary
 from kubectl_eksdoc.flows.run.journal import Heard, ask_leader
+from kubectl_eksdoc.model.journal import Held, Phase, RunSummary
 from tests.builders import NOW
 
 LEFT = RunSummary("run-1", NOW, "running", "ann@desk/1/run-1/a", NOW)

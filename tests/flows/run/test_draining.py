@@ -7,28 +7,28 @@ from collections.abc import Sequence
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import Intent, Note, Noted, Result, Verb
-from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.journal import Scribe, aims_of, replay, skipped_by
-from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.journal import Scribe, aims_of, replay, skipped_by
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.seen import Seen
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of
 from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish, Wished
 from kubectl_eksdoc.flows.run.resuming import engine_again
-from tests.core.sim.cluster.planes import a_budget_doc, a_node_doc
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import Act, Cordon, Evict
+from kubectl_eksdoc.model.api_objects import Doc, with_value
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.journal import Intent, Note, Noted, Result, Verb
+from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.flows.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
 from tests.flows.stages import NOW, made, recorded, web
+from tests.simulator.planes import a_budget_doc, a_node_doc
 
 BLUE = Targeting(nodegroups=("blue",))
 

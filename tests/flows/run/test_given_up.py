@@ -6,24 +6,24 @@ from collections.abc import Callable
 
 import pytest
 
-from kubectl_eksdoc.core.model.acts import Act, Evict
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value
-from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Status
-from kubectl_eksdoc.core.rules.news import Answered, News
-from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.limits import Limits
-from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.record import Record
-from kubectl_eksdoc.core.run.remaining import Remaining
-from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.run.standing import standing
+from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.record import Record
+from kubectl_eksdoc.drain.run.remaining import Remaining
+from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.standing import standing
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
-from tests.core.sim.cluster.planes import a_budget_doc, a_node_doc
+from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Status
+from kubectl_eksdoc.kubernetes.news import Answered, News
+from kubectl_eksdoc.model.acts import Act, Evict
+from kubectl_eksdoc.model.api_objects import Doc, with_value
+from kubectl_eksdoc.model.budgets import Amount
 from tests.flows.stages import made, web
+from tests.simulator.planes import a_budget_doc, a_node_doc
 
 BLUE = Targeting(nodegroups=("blue",))
 ONE_BY_ONE = DrainPolicy(max_unavailable=((ALL, Amount(1)),))

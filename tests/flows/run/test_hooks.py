@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.acts import BEFORE_WAVE, Errand, Evict, Hook
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.rules.news import HookEnded, News
-from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.journal import Scribe
-from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.replanning import Replanning
-from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.journal import Scribe
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.replanning import Replanning
+from kubectl_eksdoc.drain.run.seen import Seen
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of
 from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish, Wished
+from kubectl_eksdoc.kubernetes.news import HookEnded, News
+from kubectl_eksdoc.model.acts import BEFORE_WAVE, Errand, Evict, Hook
 from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
 from tests.flows.run.test_strangers import a_cluster, comes
 from tests.flows.run.test_waves import BLUE, ONE_BY_ONE

@@ -11,10 +11,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.acts import Cordon, Evict
-from kubectl_eksdoc.core.model.journal import Entries, Entry, Intent, Noted, Phase
-from kubectl_eksdoc.core.rules.api.statuses import Status
-from kubectl_eksdoc.core.run.journal import Scribe, replay
+from kubectl_eksdoc.drain.run.journal import Scribe, replay
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty, Lost
 from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
@@ -26,6 +23,9 @@ from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
 from kubectl_eksdoc.kube.journal.runs import Asked, ask_run, list_runs
 from kubectl_eksdoc.kube.journal.runs import read_run as read_stored
+from kubectl_eksdoc.kubernetes.api.statuses import Status
+from kubectl_eksdoc.model.acts import Cordon, Evict
+from kubectl_eksdoc.model.journal import Entries, Entry, Intent, Noted, Phase
 from kubectl_eksdoc.wiring.runs import Keeping, new_run_id, open_run_journal
 from tests.builders import NOW, a_pod
 from tests.embedded.clients import worlds

@@ -8,12 +8,12 @@ from itertools import product
 
 import pytest
 
-from kubectl_eksdoc.core.model.journal import Entry, Intent, Phase, Result
-from kubectl_eksdoc.core.run.journal import Scribe, replay
-from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.drain.run.journal import Scribe, replay
+from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.errors import JournalError, LockInDoubt, LockLost
 from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish, Wished
+from kubectl_eksdoc.model.journal import Entry, Intent, Phase, Result
 from tests.examples import one_in
 from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
 from tests.flows.run.test_draining import ACTS, WANTED, WRITINGS, Heard, begun, first_entry, state, three_nodes

@@ -8,23 +8,23 @@ from itertools import pairwise
 
 import pytest
 
-from kubectl_eksdoc.core.model.nodes import PROTECTIONS
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.journal import Scribe, replay
-from kubectl_eksdoc.core.run.limits import Limits
-from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.run.standing import Reason
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.journal import Scribe, replay
+from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.standing import Reason
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish, Wished
+from kubectl_eksdoc.model.nodes import PROTECTIONS
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.run.events import why_it_waits
-from tests.core.sim.cluster.planes import Steady, a_budget_doc, a_node_doc
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
 from tests.flows.run.test_draining import BLUE, Heard, first_entry, having
 from tests.flows.stages import made, web
+from tests.simulator.planes import Steady, a_budget_doc, a_node_doc
 
 NEVER = 1e7
 

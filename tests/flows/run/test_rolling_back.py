@@ -6,14 +6,14 @@ from datetime import datetime
 
 import pytest
 
-from kubectl_eksdoc.core.model.acts import Act, OfNode, Release, Restore
-from kubectl_eksdoc.core.model.journal import Noted, Outcome, Result
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.rules.news import Answered, News
-from kubectl_eksdoc.core.run.journal import Journaled, Scribe, replay
+from kubectl_eksdoc.drain.run.journal import Journaled, Scribe, replay
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.run.rolling_back import TRIES, RolledBack, roll_back
 from kubectl_eksdoc.flows.run.running import Running
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.news import Answered, News
+from kubectl_eksdoc.model.acts import Act, OfNode, Release, Restore
+from kubectl_eksdoc.model.journal import Noted, Outcome, Result
 from tests.flows.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
 from tests.flows.run.test_draining import ACTS, WRITINGS, Heard, go_on, run, state, three_nodes
 from tests.flows.stages import made

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.core.model.acts import Cordon, Evict
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value
-from kubectl_eksdoc.core.model.journal import Verb
-from kubectl_eksdoc.core.run.journal import replay
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from tests.core.sim.cluster.planes import a_node_doc, a_pod_doc, doc_of
+from kubectl_eksdoc.drain.run.journal import replay
+from kubectl_eksdoc.model.acts import Cordon, Evict
+from kubectl_eksdoc.model.api_objects import Doc, with_value
+from kubectl_eksdoc.model.journal import Verb
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.flows.fields import Killed
 from tests.flows.run.test_draining import Heard, go_on, run, state, three_nodes
 from tests.flows.run.test_rolling_back import AdoptedJournal, check, rolled_back
 from tests.flows.stages import made, with_group
+from tests.simulator.planes import a_node_doc, a_pod_doc, doc_of
 
 WRITES = 4
 """By then all cordons were asked for."""

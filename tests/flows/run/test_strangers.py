@@ -11,30 +11,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, Protect
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value
-from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.rules.news import Answered, News, PodIs
-from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.journal import Scribe
-from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.record import Record
-from kubectl_eksdoc.core.run.replanning import Replanning
-from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.store import Change, What
+from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.journal import Scribe
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.record import Record
+from kubectl_eksdoc.drain.run.replanning import Replanning
+from kubectl_eksdoc.drain.run.seen import Seen
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
 from kubectl_eksdoc.flows.run.draining import Draining, Ended
-from tests.core.sim.cluster.planes import BUDGETS, a_budget_doc, a_node_doc, a_pod_doc
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.news import Answered, News, PodIs
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import Act, Cordon, Evict, Protect
+from kubectl_eksdoc.model.api_objects import Doc, with_value
+from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.store import Change, What
 from tests.examples import examples
 from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
 from tests.flows.stages import made, web
+from tests.simulator.planes import BUDGETS, a_budget_doc, a_node_doc, a_pod_doc
 
 BLUE = Targeting(nodegroups=("blue",))
 CORDON_IGNORED = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"}

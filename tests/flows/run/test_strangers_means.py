@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.acts import Delete
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value
-from kubectl_eksdoc.core.model.journal import Verb
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.flows.rehearse import rehearse
-from tests.core.sim.cluster.planes import Steady, a_pod_doc
+from kubectl_eksdoc.model.acts import Delete
+from kubectl_eksdoc.model.api_objects import Doc, with_value
+from kubectl_eksdoc.model.journal import Verb
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.flows.singles import a_job, nodes, single
 from tests.flows.stages import made
 from tests.flows.test_rehearse_means import BLUE, NAMED, WAITS, Run, never, subjects
+from tests.simulator.planes import Steady, a_pod_doc
 
 
 def comes(plane: ControlPlane, doc: Doc, at_s: float) -> None:

@@ -6,24 +6,24 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from kubectl_eksdoc.core.model.acts import AFTER_WAVE, BEFORE_WAVE, Cordon, Errand, Evict, Hook, Release
-from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
-from kubectl_eksdoc.core.rules.news import HookEnded, News
-from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.journal import Scribe
-from kubectl_eksdoc.core.run.limits import Limits
-from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.sim.cluster import mishaps
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Targeting
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.journal import Scribe
+from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.seen import Seen
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
 from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish, Wished
-from tests.core.sim.cluster.planes import a_node_doc
+from kubectl_eksdoc.kubernetes.news import HookEnded, News
+from kubectl_eksdoc.model.acts import AFTER_WAVE, BEFORE_WAVE, Cordon, Errand, Evict, Hook, Release
+from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.simulator import mishaps
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
 from tests.flows.stages import made, web
+from tests.simulator.planes import a_node_doc
 
 BLUE = Targeting(nodegroups=("blue",))
 ONE_BY_ONE = DrainPolicy(max_unavailable=((ALL, Amount(1)),))

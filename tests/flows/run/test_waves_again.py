@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.acts import Hook
-from kubectl_eksdoc.core.model.journal import Note, Noted
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.rules.news import HookEnded
-from kubectl_eksdoc.core.run.account import nodes_of
-from kubectl_eksdoc.core.run.journal import replay
-from kubectl_eksdoc.core.run.limits import Limits
-from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.run.account import nodes_of
+from kubectl_eksdoc.drain.run.journal import replay
+from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of
 from kubectl_eksdoc.flows.run.draining import Ended, Wish, Wished
 from kubectl_eksdoc.flows.run.running import Meant, Running, Told, go_on, run_plan
+from kubectl_eksdoc.kubernetes.news import HookEnded
+from kubectl_eksdoc.model.acts import Hook
+from kubectl_eksdoc.model.journal import Note, Noted
 from tests.flows.fields import OwnLock, StageClock
 from tests.flows.run.test_rolling_back import AdoptedJournal
 from tests.flows.run.test_waves import BLUE, BOTH, ONE_BY_ONE, HookedStage, a_cluster, yes

@@ -8,17 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import Act
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.rules.news import Answered, Attached, Found, News
-from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.drain.run.seen import Seen
 from kubectl_eksdoc.embedded.faults.registry import made, parse
 from kubectl_eksdoc.embedded.loading import StoredFacts
 from kubectl_eksdoc.embedded.serving.api import Api
@@ -29,6 +19,16 @@ from kubectl_eksdoc.kube.exchanges import Patience
 from kubectl_eksdoc.kube.field.live import LiveField
 from kubectl_eksdoc.kube.field.watches import Following
 from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.news import Answered, Attached, Found, News
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import Act
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 

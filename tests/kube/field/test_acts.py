@@ -7,14 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import Evict, ListPods, Look
-from kubectl_eksdoc.core.model.api_objects import at, with_value
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.api.statuses import Details, Lost, Status
-from kubectl_eksdoc.core.rules.news import Answered
-from kubectl_eksdoc.core.run.answers import Next, Trouble, read
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.drain.run.answers import Next, Trouble, read
 from kubectl_eksdoc.embedded.faults.registry import made, parse
 from kubectl_eksdoc.embedded.serving import faults as fault_answers
 from kubectl_eksdoc.embedded.serving.api import Api
@@ -24,6 +17,13 @@ from kubectl_eksdoc.embedded.serving.targets import Reply, Request
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.kube.field.live import LiveField
 from kubectl_eksdoc.kube.field.writes import eviction
+from kubectl_eksdoc.kubernetes.api.statuses import Details, Lost, Status
+from kubectl_eksdoc.kubernetes.news import Answered
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import Evict, ListPods, Look
+from kubectl_eksdoc.model.api_objects import at, with_value
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.kube.field.fields import among, answer_to, answers, connection, field_on, wait_until

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import ListAttachments
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.api.statuses import Status
-from kubectl_eksdoc.core.rules.news import Attached
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving import faults
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Answered, CutShort, Effect, Fault, Lost
 from kubectl_eksdoc.kube.field.reads import FOR_GOOD
+from kubectl_eksdoc.kubernetes.api.statuses import Status
+from kubectl_eksdoc.kubernetes.news import Attached
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import ListAttachments
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.kube.field.fields import among, answer_to, connection, field_on
 
 ATTACHMENTS = kinds.VOLUME_ATTACHMENTS.full_name

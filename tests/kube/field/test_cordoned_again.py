@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.acts import Cordon, Restore
-from kubectl_eksdoc.core.rules.api.statuses import Status
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Server, serving
 from kubectl_eksdoc.kube.field.live import LiveField
+from kubectl_eksdoc.kubernetes.api.statuses import Status
+from kubectl_eksdoc.model.acts import Cordon, Restore
 from tests.embedded.clients import worlds
 from tests.kube.field.fields import RUN, answer_to, connection, node_of
 from tests.kube.field.test_cordons import notes, some_node

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.acts import Cordon, Restore
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value, without
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.sim.cluster import mishaps
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.faults.registry import made, parse
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Doubled, Fault, Faulty, Moment
 from kubectl_eksdoc.embedded.serving.faults import Lost as Breaks
 from kubectl_eksdoc.embedded.serving.targets import Answering, Reply, Request
 from kubectl_eksdoc.kube.field.live import LiveField
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.model.acts import Cordon, Restore
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
+from kubectl_eksdoc.simulator import mishaps
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.kube.field.fields import RUN, among, answer_to, connection, field_on, node_of, nodes_alone
 

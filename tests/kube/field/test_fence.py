@@ -12,12 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict
-from kubectl_eksdoc.core.model.api_objects import with_value
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.rules.news import Answered
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.faults.registry import made, parse
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Answered as Instead
@@ -33,6 +27,12 @@ from kubectl_eksdoc.kube.locking.lock import Lock
 from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import MERGE_PATCH
 from kubectl_eksdoc.kube.target import of_this_process, utc_now
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.news import Answered
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import Act, Cordon, Evict
+from kubectl_eksdoc.model.api_objects import with_value
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.fakes.sender import Hands

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.acts import Cordon, Look
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.rules.news import Found
-from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.sim.cluster import mishaps
+from kubectl_eksdoc.drain.run.seen import Seen
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Server, serving
 from kubectl_eksdoc.errors import ClusterError, Unauthorized
 from kubectl_eksdoc.kube.field.live import LiveField
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.news import Found
+from kubectl_eksdoc.model.acts import Cordon, Look
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.simulator import mishaps
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.kube.conftest import Authority

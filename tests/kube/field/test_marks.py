@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.acts import Cordon, Exclude, OfNode, Protect, Release, Restore
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Fault, Moment
 from kubectl_eksdoc.embedded.serving.faults import Lost as Breaks
 from kubectl_eksdoc.kube.field.live import LiveField
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.model.acts import Cordon, Exclude, OfNode, Protect, Release, Restore
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 from tests.embedded.clients import worlds
 from tests.kube.field.fields import RUN, among, answer_to, connection, field_on, node_of, nodes_alone
 from tests.kube.field.test_cordons import annotated, change, lasting, notes, some_node

@@ -7,13 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import RESTARTED_AT, Delete, Restart
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.run.answers import Next, meaning, read
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.drain.run.answers import Next, meaning, read
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Fault, Moment
 from kubectl_eksdoc.embedded.serving.faults import Lost as Breaks
@@ -21,6 +15,12 @@ from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.embedded.serving.targets import Reply, Request
 from kubectl_eksdoc.kube.field.live import LiveField
 from kubectl_eksdoc.kube.field.writes import options
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import RESTARTED_AT, Delete, Restart
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.builders import a_pod
 from tests.kube.field.fields import RUN, among, answer_to, connection, field_on
 from tests.kube.field.fields import read as facts_of

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
-from kubectl_eksdoc.core.rules.api.patches import merge
 from kubectl_eksdoc.kube.field import prior
 from kubectl_eksdoc.kube.field.writes import exactly
+from kubectl_eksdoc.kubernetes.api.patches import merge
+from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 
 Patch = Callable[[prior.Node, str], dict[str, Any]]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import inf
 
-from kubectl_eksdoc.core.rules.news import Away, Back
 from kubectl_eksdoc.kube.field.watches import Reach
+from kubectl_eksdoc.kubernetes.news import Away, Back
 
 NAMES = ("pods", "nodes")
 

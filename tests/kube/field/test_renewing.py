@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.acts import Act, Evict, ListPods, Look
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.rules.news import AllBudgets, AllNodes, AllPods, Answered, Away, Back, Found, News
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
 from kubectl_eksdoc.embedded.serving.handler import serving
 from kubectl_eksdoc.errors import LockLost, Unauthorized
 from kubectl_eksdoc.kube.field.live import WORKERS, LiveField, RenewableField
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, Answered, Away, Back, Found, News
+from kubectl_eksdoc.model.acts import Act, Evict, ListPods, Look
 from tests.builders import a_pod
 from tests.kube.field.fields import RUN, SHORT, connection, read
 from tests.kube.field.test_fence import PATIENT, Arriving, FakeLock

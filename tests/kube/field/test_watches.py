@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value
-from kubectl_eksdoc.core.rules.news import AllBudgets, AllNodes, AllPods, Away, Back, News, NodeIs, PodIs
-from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.sim.cluster import mishaps
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.drain.run.seen import Seen
 from kubectl_eksdoc.embedded.serving import faults
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Fault, WatchExpired
 from kubectl_eksdoc.embedded.serving.targets import Reply, Request
 from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.kube.field.live import LiveField
+from kubectl_eksdoc.kubernetes.news import AllBudgets, AllNodes, AllPods, Away, Back, News, NodeIs, PodIs
+from kubectl_eksdoc.model.api_objects import Doc, with_value
+from kubectl_eksdoc.simulator import mishaps
+from kubectl_eksdoc.simulator.plane import ControlPlane
 from tests.embedded.clients import worlds
 from tests.examples import one_in
 from tests.kube.field.fields import (

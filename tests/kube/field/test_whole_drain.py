@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.store import Change, What
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.seen import Seen
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.kube.field.live import LiveField
 from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.store import Change, What
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import at_once
 from tests.kube.field.fields import RUN, among, connection, field_on

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from kubectl_eksdoc.core.model.journal import Aim, Begun, Entry, Note, Noted, Phase
-from kubectl_eksdoc.core.run.journal import replay
+from kubectl_eksdoc.drain.run.journal import replay
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, Rule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, Lost, Moment
@@ -18,6 +17,7 @@ from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
 from kubectl_eksdoc.kube.journal.runs import WANTED, WANTED_BY, ask_run, head_name, list_runs, read_run, remove_run
 from kubectl_eksdoc.kube.sending import Tries
+from kubectl_eksdoc.model.journal import Aim, Begun, Entry, Note, Noted, Phase
 from tests.builders import NOW
 from tests.embedded.clients import among_faults, worlds
 from tests.fakes.sender import Hands, HttpSender

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.journal import Begun, Entry, Note, Noted
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
 from kubectl_eksdoc.errors import LockLost
@@ -17,6 +16,7 @@ from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
 from kubectl_eksdoc.kube.journal.runs import read_run, remove_run
 from kubectl_eksdoc.kube.sent import Sender
+from kubectl_eksdoc.model.journal import Begun, Entry, Note, Noted
 from tests.builders import NOW
 from tests.embedded.clients import worlds
 from tests.examples import examples

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.rules.api.statuses import Lost
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ByHand
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.kube.locking.lock import Lock
 from kubectl_eksdoc.kube.sent import JSON, Clock, Sent
+from kubectl_eksdoc.kubernetes.api.statuses import Lost
 from tests.embedded.clients import worlds
 from tests.fakes.sender import START, DirectSender
 

@@ -15,9 +15,8 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from functools import partial
 
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.run.moments import Moment
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.run.moments import Moment
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.journal import RunJournal
@@ -35,6 +34,7 @@ from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import real_clock
 from kubectl_eksdoc.kube.target import of_this_process
+from kubectl_eksdoc.model.connection import Connection
 
 SPEED = 30.0
 LOCK_S = 6

@@ -6,11 +6,11 @@ import json
 import time
 from pathlib import Path
 
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.rules.news import AllNodes
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, serving
 from kubectl_eksdoc.embedded.serving.targets import Reply, Request
+from kubectl_eksdoc.kubernetes.news import AllNodes
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.wiring.runs import Keeping, RunEdges, open_run
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs

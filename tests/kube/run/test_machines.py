@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.nodes import PROTECTIONS
-from kubectl_eksdoc.core.sim.cluster import mishaps
-from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.store import Item
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
 from kubectl_eksdoc.embedded.serving.handler import Server, serving
 from kubectl_eksdoc.embedded.serving.targets import Answering, Reply, Request
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.nodes import PROTECTIONS
+from kubectl_eksdoc.simulator import mishaps
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from kubectl_eksdoc.simulator.store import Item
 from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import at_once
 from tests.fakes import kubeconfigs

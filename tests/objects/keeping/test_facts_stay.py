@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Named
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.core.model.kinds import SINGLE, Resource
-from kubectl_eksdoc.core.rules.keeping import Digests, Keep, is_digest
-from kubectl_eksdoc.core.rules.upgrades.sockets import named_in
-from kubectl_eksdoc.core.rules.upgrades.written_versions import LAST_APPLIED
+from kubectl_eksdoc.amazon.upgrades.sockets import named_in
+from kubectl_eksdoc.amazon.upgrades.written_versions import LAST_APPLIED
 from kubectl_eksdoc.embedded.demo.reader import a_list, held, kind_of
+from kubectl_eksdoc.kubernetes.keeping import Digests, Keep, is_digest
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.model.kinds import SINGLE, Resource
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from kubectl_eksdoc.objects.collector import Collector
 from kubectl_eksdoc.objects.keeping.pages import Keeping

@@ -13,13 +13,13 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.plan.addon.facts import Asked
-from kubectl_eksdoc.core.plan.addon.modes import Mode
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
-from kubectl_eksdoc.core.plan.addon.rendering import every_object
+from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.modes import Mode
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
+from kubectl_eksdoc.addon_diff.rendering import every_object
 from kubectl_eksdoc.flows.addon import KINDS, plan_addon
 from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.render.addon import AddonView, Look, render
 from kubectl_eksdoc.render.addon.commands import as_json, eksctl, terraform, update_addon
 from kubectl_eksdoc.wiring.addons import AddonWorld, Reading, open_addons

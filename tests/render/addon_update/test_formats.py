@@ -13,14 +13,14 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.addons import Issue
-from kubectl_eksdoc.core.plan.addon.judging import calls
-from kubectl_eksdoc.core.run.addon.ended import Ended
-from kubectl_eksdoc.core.run.addon.guards import Guard, changing, to_acknowledge
-from kubectl_eksdoc.core.run.addon.outcome import Verdict
-from kubectl_eksdoc.core.run.addon.targets import Health
-from kubectl_eksdoc.core.run.stages import Stage
+from kubectl_eksdoc.addon_diff.judging import calls
+from kubectl_eksdoc.addon_diff.run.ended import Ended
+from kubectl_eksdoc.addon_diff.run.guards import Guard, changing, to_acknowledge
+from kubectl_eksdoc.addon_diff.run.outcome import Verdict
+from kubectl_eksdoc.addon_diff.run.targets import Health
+from kubectl_eksdoc.drain.run.stages import Stage
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.addons import Issue
 from kubectl_eksdoc.render.addon_update import Sent, UpdateView, render
 from kubectl_eksdoc.render.addon_update.commands import look_again, way_back_text
 from kubectl_eksdoc.render.look import Look

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, Suppression, When
-from kubectl_eksdoc.core.plan.check.areas import Area, Gate
-from kubectl_eksdoc.core.plan.check.checking import Check
-from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
-from kubectl_eksdoc.core.plan.check.registry import chosen
-from kubectl_eksdoc.core.plan.check.symptoms import Symptom, codes_of
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.registry import chosen
+from kubectl_eksdoc.check.symptoms import Symptom, codes_of
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, Suppression, When
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.look import Look
-from tests.core.plan.check.healthy import healthy
+from tests.check.healthy import healthy
 
 LOOK = Look(width=120)
 NARROW = Look(width=80)

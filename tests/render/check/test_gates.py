@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.check.areas import Area, Gate
-from kubectl_eksdoc.core.plan.check.plan import Wish
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.plan import Wish
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.check import FORMATS
 from tests.render.check.checked import LOOK, UNFIT, accepted, check, view
 

@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Severity, Subject
-from kubectl_eksdoc.core.plan.check.areas import Area, Gate
-from kubectl_eksdoc.core.plan.check.plan import Wish
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.plan import Wish
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Severity, Subject
 from kubectl_eksdoc.render.check.junit import junit
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.look import Look

@@ -9,23 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.changes import ChangesTold, Revision
-from kubectl_eksdoc.core.model.check_needs import Need
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
-from kubectl_eksdoc.core.plan.check.areas import Area, Gate
-from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
-from kubectl_eksdoc.core.plan.check.registry import chosen
-from kubectl_eksdoc.core.plan.check.symptoms import Symptom, codes_of
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.registry import chosen
+from kubectl_eksdoc.check.symptoms import Symptom, codes_of
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.changes import ChangesTold, Revision
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.result import CheckResult
 from kubectl_eksdoc.render.check.table import table, wide
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import unsafe
 from tests.builders import a_node, ago
-from tests.core.plan.check.healthy import a_healthy_cluster, healthy
-from tests.core.plan.check.test_registry import blind
+from tests.check.healthy import a_healthy_cluster, healthy
+from tests.check.test_registry import blind
 from tests.reading import printed
 from tests.render.check.checked import LOOK, NARROW, SKEW, SLIGHT, STUCK, UNFIT, accepted, check, stuck, view
 
@@ -36,10 +36,10 @@ def test_no_line_is_wider_than_the_terminal_but_commands(look: Look) -> None:
     assert [line for line in wide_lines if not line.strip().startswith(("kubectl", "aws"))] == []
 
 
-def test_the_way_is_a_line_for_each_step_and_wide_has_reasons_and_commands() -> None:
+def test_the_way_is_a_few_lines_for_each_phase_and_wide_has_reasons_and_commands() -> None:
     short, full = table(view(), LOOK), wide(view(), LOOK)
     assert "THE WAY" in short
-    assert "Mend what stands against 1.34 (1 finding and 1 unknown first)" in short
+    assert "Mend what stands against 1.34 (1 cause and 1 unknown first)" in short
     assert "Why: " not in short
     assert "Why: one minor version at a time" in full
     assert "aws eks update-cluster-version --name prod --region eu-west-1 --kubernetes-version 1.34" in full
@@ -142,15 +142,17 @@ def test_the_document_of_a_symptom_has_its_suspects() -> None:
     assert suspect["undo"] == "It only looks: there is nothing to undo."
 
 
-def test_the_worst_of_an_area_is_its_most_severe_whichever_check_found_it() -> None:
+def test_an_area_has_no_more_causes_than_there_are() -> None:
     slight = replace(SKEW, code=Code.of("nodes-behind"), severity=Severity.LOW, message="all is behind")
-    checks = [check(Area.NODES, None, slight), check(Area.NODES, None, SKEW)]
-    (row,) = (line for line in table(view(checks), LOOK).splitlines() if line.startswith("  ✗  nodes"))
-    assert "2 nodes are too old" in row
+    checks = [check(Area.NODES, None, slight), check(Area.NODES, None, SKEW), check(Area.ADDONS, None, UNFIT)]
+    assert "AREAS: ? add-ons and controllers 1 unknown · ✗ nodes 1\n" in table(view(checks), LOOK)
+    assert "CAUSES that no step waits for" in table(view(checks), LOOK)
+    (row,) = (line for line in wide(view(checks), LOOK).splitlines() if line.startswith("  ✗  nodes"))
+    assert row.split() == ["✗", "nodes", "2", "1", "-"] and "WORST" not in wide(view(checks), LOOK)
 
 
 def test_one_finding_that_blocks_nothing_is_said_as_one() -> None:
-    assert "1 finding that blocks nothing: -o wide" in table(view(), LOOK)
+    assert "1 more finding blocks nothing." in table(view(), LOOK)
 
 
 def test_what_is_too_slight_to_count_is_not_said_to_be_well() -> None:
@@ -171,9 +173,9 @@ def test_what_the_steps_themselves_do_is_no_finding_before_them() -> None:
     behind = [check(Area.NODES, Gate.AFTER, replace(SKEW, code=Code.of("nodes-behind"), severity=Severity.LOW))]
     short = table(view(behind), LOOK)
     assert "Nothing to do" in short and "nodes-behind" not in short
-    assert "Not yet: 1 finding before the end" in table(view(behind, Wish(gate=Gate.AFTER)), LOOK)
+    assert "Not yet: 1 cause before the end" in table(view(behind, Wish(gate=Gate.AFTER)), LOOK)
     there = table(view(behind, facts=healthy("1.33")), LOOK)
-    assert "Not yet: 1 finding before the end" in there, "the control plane has it, and they have not followed"
+    assert "Not yet: 1 cause before the end" in there, "the control plane has it, and they have not followed"
 
 
 def test_what_lies_in_wait_is_not_said_to_be_the_cause() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.findings import Severity, Subject
-from kubectl_eksdoc.core.plan.check.plan import Wish
+from kubectl_eksdoc.check.plan import Wish
+from kubectl_eksdoc.model.findings import Severity, Subject
 from kubectl_eksdoc.render.check.sarif import sarif
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.text import unsafe

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kubectl_eksdoc.core.model.findings import Severity, Subject
-from kubectl_eksdoc.core.plan.check.plan import Wish
-from kubectl_eksdoc.core.plan.check.symptoms import Symptom
+from kubectl_eksdoc.check.plan import Wish
+from kubectl_eksdoc.check.symptoms import Symptom
+from kubectl_eksdoc.model.findings import Severity, Subject
 from kubectl_eksdoc.render.check.ticket import ticket
 from tests.builders import ago
 from tests.render.check.checked import LOOK, SKEW, STUCK, accepted, stuck, usual, view
@@ -30,7 +30,7 @@ def test_each_step_of_the_way_has_a_box() -> None:
 
 
 def test_steps_say_what_they_wait_for() -> None:
-    assert "Mend what stands against 1.34 **(1 finding and 1 unknown first)**" in ticket(view(), LOOK)
+    assert "Mend what stands against 1.34 **(1 cause and 1 unknown first)**" in ticket(view(), LOOK)
 
 
 def test_what_is_suppressed_is_told_with_its_end() -> None:

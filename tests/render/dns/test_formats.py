@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.plan.dns.deployed import DnsFacts, Notices
-from kubectl_eksdoc.core.plan.dns.plan import plan_dns
-from kubectl_eksdoc.core.plan.dns.shutdown import Shutdown, budget
+from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, Notices
+from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
+from kubectl_eksdoc.coredns_lameduck.shutdown import Shutdown, budget
+from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.render.dns import FORMATS, DnsView
 from kubectl_eksdoc.render.dns.table import bar
 from kubectl_eksdoc.render.look import Look
 from tests.broken import accepted
-from tests.core.plan.dns.made import NODES, PODS, a_zoned, facts, lameduck, without
+from tests.coredns_lameduck.made import NODES, PODS, a_zoned, facts, lameduck, without
 from tests.reading import yaml_of
 
 GOLDEN = Path(__file__).parent / "golden"

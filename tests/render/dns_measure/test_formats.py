@@ -12,10 +12,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kubectl_eksdoc.core.model.coredns import DnsService
-from kubectl_eksdoc.core.model.placing import NotMade, Owner
-from kubectl_eksdoc.core.plan.dns.measuring.plan import Happening, Manner
+from kubectl_eksdoc.coredns_lameduck.measuring.plan import Happening, Manner
 from kubectl_eksdoc.flows.dns_measure import Edges, measured, prepared
+from kubectl_eksdoc.model.coredns import DnsService
+from kubectl_eksdoc.model.placing import NotMade, Owner
 from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.dns_measure import FORMATS, MeasureView
 from kubectl_eksdoc.render.dns_measure.table import MANIFESTS

@@ -14,16 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.findings import Severity, Status
-from kubectl_eksdoc.core.model.fleet import Answered, Figure, Member, Outcome
-from kubectl_eksdoc.core.plan.fleet import summed
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.fleet import summed
+from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.model.fleet import Answered, Figure, Member, Outcome
 from kubectl_eksdoc.render.fleet import FORMATS, FleetView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import unsafe
 from tests.broken import accepted
-from tests.core.plan.fleet.answers import SEEN, a_finding, a_member, an_answer, refused
+from tests.fleet.answers import SEEN, a_finding, a_member, an_answer, refused
 from tests.reading import yaml_of
 
 GOLDEN = Path(__file__).parent / "golden"

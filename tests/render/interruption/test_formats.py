@@ -13,14 +13,14 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.queues import Notice
-from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
+from kubectl_eksdoc.interruption.plan import InterruptionPlan
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.queues import Notice
 from kubectl_eksdoc.render.interruption import FORMATS, InterruptionView
 from kubectl_eksdoc.render.look import Look
 from tests.broken import accepted
 from tests.builders import NOW, a_budget, a_cluster, a_pod
-from tests.core.plan.interruption.healthy import a_dns_pod, a_spot_node, an_install, planned
+from tests.interruption.healthy import a_dns_pod, a_spot_node, an_install, planned
 from tests.reading import yaml_of
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.machines import Instance, MachinesTold, MetadataOptions, NodeGroup, SaidOptions
-from kubectl_eksdoc.core.model.cluster import Cluster, NodeClass
-from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL, Node
-from kubectl_eksdoc.core.model.pods import Calls, Owner, Pod, RoleBy
-from kubectl_eksdoc.core.plan.metadata.affected import Inside
-from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata
-from kubectl_eksdoc.core.plan.metadata.programs import Started, read
-from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS, MetadataFacts
+from kubectl_eksdoc.imds_probe.affected import Inside
+from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata
+from kubectl_eksdoc.imds_probe.programs import Started, read
+from kubectl_eksdoc.imds_probe.sources import NODE_CLASS, MetadataFacts
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import Instance, MachinesTold, MetadataOptions, NodeGroup, SaidOptions
+from kubectl_eksdoc.model.cluster import Cluster, NodeClass
+from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL, Node
+from kubectl_eksdoc.model.pods import Calls, Owner, Pod, RoleBy
 from tests.builders import a_cluster, a_node, a_pod, with_classes
 
 AL2, AL2023, TWO = MetadataOptions("optional", 2), MetadataOptions("required", 1), MetadataOptions("required", 2)

@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
-from kubectl_eksdoc.core.plan.metadata.of_pod import of_pod
+from kubectl_eksdoc.imds_probe.fixes.chooser import offered
+from kubectl_eksdoc.imds_probe.of_pod import of_pod
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
 from tests.broken import accepted

@@ -10,14 +10,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.metadata import Ask, Report, Seen, Step
-from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE
-from kubectl_eksdoc.core.model.placing import NotMade, Owner
-from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers
-from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
-from kubectl_eksdoc.core.plan.metadata.probing.result import Probed, ProbePlan, plan_probe, probed_nodes
+from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers
+from kubectl_eksdoc.imds_probe.probing.pods import Manner
+from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbePlan, plan_probe, probed_nodes
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.metadata import Ask, Report, Seen, Step
+from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
+from kubectl_eksdoc.model.placing import NotMade, Owner
 from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.metadata_probe import FORMATS, ProbeView
@@ -141,9 +141,8 @@ def test_one_finding_for_each_group_and_for_what_cannot_be_probed() -> None:
     found = {each.subject.name: each for each in view().findings}
     assert set(found) == {"blue", "green", "old", "closed", "policy", "full", "red"}, "Fargate has nothing to ask"
     green = found["green"].remedy[0]
-    assert green.command.endswith("--http-put-response-hop-limit 3"), "2 was too low"
-    assert "--instance-id i-0123456789abcdef0 " in green.command
-    assert found["old"].remedy[0].command == "", "its instance is not known"
+    assert green.command == "kubectl eksdoc imds-probe --nodegroup green --hops 3", "2 was too low"
+    assert found["old"].remedy[0].command == "kubectl eksdoc imds-probe --nodegroup old"
     assert any(each.startswith("doubt: the node itself was not asked") for each in found["old"].evidence)
 
 

@@ -11,12 +11,12 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.cluster import Identity, Source
-from kubectl_eksdoc.core.model.earlier import Earlier, FindingOutline
-from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
-from kubectl_eksdoc.core.plan.since.changes import Asked, Since, outline_of
-from kubectl_eksdoc.core.plan.since.comparing import findings_since
-from kubectl_eksdoc.core.plan.since.side import Side
+from kubectl_eksdoc.baseline.changes import Asked, Since, outline_of
+from kubectl_eksdoc.baseline.comparing import findings_since
+from kubectl_eksdoc.baseline.side import Side
+from kubectl_eksdoc.model.cluster import Identity, Source
+from kubectl_eksdoc.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.render.check.table import table, wide
 from kubectl_eksdoc.render.encode import to_json
 from kubectl_eksdoc.render.look import Look
@@ -160,6 +160,7 @@ def test_rows_of_a_check_are_marked_on_both_pages() -> None:
     told = replace(seen, since=Since(earlier, changes=changes, unchanged=unchanged))
     for page in (table, wide):
         text = page(told, LOOK)
-        assert "✗ high (new): Nodegroup blue" in text and "✗ high: Deployment shop/web" in text
+        assert "✗ high (new) kubelet-skew: Nodegroup blue" in text
+        assert "✗ high pod-several-budgets: Deployment shop/web" in text
         assert text.index("SINCE ") < text.index("AREAS")
         assert "(new)" not in page(seen, LOOK)

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.embedded.loading import load_observed
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from tools.demo import objects, world
 

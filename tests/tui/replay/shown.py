@@ -13,9 +13,9 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.core.model.journal import Entries
-from kubectl_eksdoc.core.run.replay import Recording, of_events, of_journal
+from kubectl_eksdoc.drain.run.replay import Recording, of_events, of_journal
 from kubectl_eksdoc.host.journals import read_recorded
+from kubectl_eksdoc.model.journal import Entries
 from kubectl_eksdoc.tui.replay import Again, ReplayApp, ReplayedRun, ReplayScreen
 from tests.tui.pilots import NARROW, WIDE
 from tests.tui.shared import SharedApp, with_own, with_shared

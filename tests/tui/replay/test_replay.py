@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from kubectl_eksdoc.core.model.journal import Entries, Entry
-from kubectl_eksdoc.core.run.chronicle import Chronicle
-from kubectl_eksdoc.core.run.moments import WENT_WRONG, Happened
-from kubectl_eksdoc.core.run.replay import of_journal
+from kubectl_eksdoc.drain.run.chronicle import Chronicle
+from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened
+from kubectl_eksdoc.drain.run.replay import of_journal
+from kubectl_eksdoc.model.journal import Entries, Entry
 from kubectl_eksdoc.tui.keymap import Page
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS
-from tests.core.run.test_replaying import seen
+from tests.drain.run.test_replaying import seen
 from tests.examples import one_in
 from tests.journals import JOURNALS
 from tests.tui.pilots import NARROW, WIDE

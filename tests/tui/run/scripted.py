@@ -7,13 +7,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from threading import Event
 
-from kubectl_eksdoc.core.model.journal import RunSummary
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.run.chronicle import Aimed, aimed_by
-from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.standing import Standing
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.run.chronicle import Aimed, aimed_by
+from kubectl_eksdoc.drain.run.moments import Happened, Moment
+from kubectl_eksdoc.drain.run.standing import Standing
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.record.view import RecordView
 from kubectl_eksdoc.render.run import table

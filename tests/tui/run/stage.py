@@ -9,8 +9,8 @@ from typing import Any
 from textual.events import Paste
 from textual.pilot import Pilot
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.plan.drain.policy import Targeting
+from kubectl_eksdoc.drain.policy import Targeting
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.tui.app import EksdocApp
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Progress

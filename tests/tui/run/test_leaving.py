@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.drain.run.moments import Happened
 from tests.tui.run.scripted import ScriptedLive
 from tests.tui.run.stage import Show, play_run
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import RunSummary
-from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.journal import RunSummary
 from kubectl_eksdoc.tui.keymap import Page
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.run.pages import LogPage

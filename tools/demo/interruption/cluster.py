@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.pods import LogOf
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.pods import LogOf
 from tools.demo.aws.names import role
 from tools.demo.meta import Json, ago
 from tools.demo.pods import Addresses, pods_of

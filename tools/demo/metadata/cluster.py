@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.pods import LogOf
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.pods import LogOf
 from tools.demo import cluster, incidents
 from tools.demo.meta import Json
 from tools.demo.metadata.applications import irsa, pods

@@ -1,6 +1,6 @@
 """Machines of every kind that the demo has not, the pools they come from, and what the account knows of those.
 
-Defaults of each way of making nodes: `core.rules.metadata_service`, and the modules and charts that are named here.
+Defaults of each way of making nodes: `amazon.metadata_service`, and the modules and charts that are named here.
 """
 
 from __future__ import annotations

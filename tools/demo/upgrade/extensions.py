@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.kinds import Resource
 from tools.demo.meta import Json, an_object, condition, owner, suffix
 
 _AGE = 70_000

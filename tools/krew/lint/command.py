@@ -7,8 +7,8 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model.findings import Status
 from tools.krew.lint.archives import read_archive
 from tools.krew.lint.judging import KrewLint, judged
 from tools.krew.lint.reading import read_manifest

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order
 from tools.krew.lint import advice, codes, installing, manifests, selectors, unpacking
 from tools.krew.lint.complaints import Complaint
 from tools.krew.lint.model import Platform, PluginArchive, PluginManifest

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.embedded.api.tables import fields
 from kubectl_eksdoc.embedded.api.tables.columns import (
     AGE,
@@ -18,6 +17,7 @@ from kubectl_eksdoc.embedded.api.tables.columns import (
     wide,
 )
 from kubectl_eksdoc.embedded.api.tables.fields import NONE, age, condition, going, listed, mapped, name, number, text
+from kubectl_eksdoc.model.api_objects import Doc, at
 
 
 def _namespace(namespace: Doc, now: datetime) -> Cells:

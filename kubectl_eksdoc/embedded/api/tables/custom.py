@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.embedded.api.resources import PrinterColumn, Served
 from kubectl_eksdoc.embedded.api.tables import fields
 from kubectl_eksdoc.embedded.api.tables.columns import CREATED_DESCRIPTION, NAME, Cells, Column, Printer
 from kubectl_eksdoc.embedded.api.tables.fields import name
+from kubectl_eksdoc.model.api_objects import Doc
 
 # The JSONPath that columns of custom resources are written in: what it finds, and how that is printed.
 #

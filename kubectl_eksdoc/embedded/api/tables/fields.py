@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timezone
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.model.api_objects import Doc, at
 
 
 def name(document: Doc) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.embedded.api.tables.columns import AGE, NAME, SELECTOR, Cells, Column, Printer, integer, wide
 from kubectl_eksdoc.embedded.api.tables.fields import (
     NONE,
@@ -18,6 +17,7 @@ from kubectl_eksdoc.embedded.api.tables.fields import (
     selector,
     text,
 )
+from kubectl_eksdoc.model.api_objects import Doc, at
 
 _UNSET = "<unset>"
 

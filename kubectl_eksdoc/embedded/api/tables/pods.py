@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.embedded.api.tables import fields
 from kubectl_eksdoc.embedded.api.tables.columns import AGE, NAME, Cells, Column, Printer, wide
 from kubectl_eksdoc.embedded.api.tables.fields import NONE, condition, going, is_true, listed, name, number, text
+from kubectl_eksdoc.model.api_objects import Doc, at
 
 _NEVER = datetime.min.replace(tzinfo=timezone.utc)
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Literal
 
-from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.embedded.api.negotiation import PARTIAL, PARTIAL_LIST, TABLE
+from kubectl_eksdoc.embedded.api.catalogue import PARTIAL, PARTIAL_LIST, TABLE
 from kubectl_eksdoc.embedded.api.resources import Served
 from kubectl_eksdoc.embedded.api.tables import cluster, custom, network, pods, workloads
 from kubectl_eksdoc.embedded.api.tables.columns import CREATED_DESCRIPTION, NAME, Cells, Column, Printer
 from kubectl_eksdoc.embedded.api.tables.fields import name, text
+from kubectl_eksdoc.model.api_objects import Doc
 
 # Which printer shows which resource; what has none of its own is shown by name and creation.
 

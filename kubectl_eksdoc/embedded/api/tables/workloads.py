@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.embedded.api.tables import fields
 from kubectl_eksdoc.embedded.api.tables.columns import (
     AGE,
@@ -34,6 +33,7 @@ from kubectl_eksdoc.embedded.api.tables.fields import (
     selector,
     text,
 )
+from kubectl_eksdoc.model.api_objects import Doc, at
 
 
 def template_cells(workload: Doc) -> list[str]:

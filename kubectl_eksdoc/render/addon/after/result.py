@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from kubectl_eksdoc.core.model.asked import Confidence, Unknown
-from kubectl_eksdoc.core.model.aws import addons
-from kubectl_eksdoc.core.model.aws.configuration import shown
-from kubectl_eksdoc.core.plan.addon.aftermath import facts as past
-from kubectl_eksdoc.core.plan.addon.aftermath.causes import Cause
-from kubectl_eksdoc.core.plan.addon.aftermath.timeline import Step, Untold
-from kubectl_eksdoc.core.plan.addon.merging import MISSING
-from kubectl_eksdoc.core.rules.keeping import printed
+from kubectl_eksdoc.addon_diff.aftermath import facts as past
+from kubectl_eksdoc.addon_diff.aftermath.causes import Cause
+from kubectl_eksdoc.addon_diff.aftermath.timeline import Step, Untold
+from kubectl_eksdoc.addon_diff.merging import MISSING
+from kubectl_eksdoc.kubernetes.keeping import printed
+from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.model.aws import addons
+from kubectl_eksdoc.model.aws.configuration import shown
 from kubectl_eksdoc.render.addon import commands
 from kubectl_eksdoc.render.addon.after import words
 from kubectl_eksdoc.render.addon.after.view import AfterView

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.api_objects import named
-from kubectl_eksdoc.core.model.aws.addons import Update
-from kubectl_eksdoc.core.plan.addon.aftermath.causes import Cause
-from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath, ChangedField, State, Templated
-from kubectl_eksdoc.core.plan.addon.aftermath.unrecorded import differing_data
-from kubectl_eksdoc.core.plan.addon.fields import value_of
+from kubectl_eksdoc.addon_diff.aftermath.causes import Cause
+from kubectl_eksdoc.addon_diff.aftermath.facts import Aftermath, ChangedField, State, Templated
+from kubectl_eksdoc.addon_diff.aftermath.unrecorded import differing_data
+from kubectl_eksdoc.addon_diff.fields import value_of
+from kubectl_eksdoc.model.api_objects import named
+from kubectl_eksdoc.model.aws.addons import Update
 from kubectl_eksdoc.render.addon import commands
 from kubectl_eksdoc.render.addon.after import words
 from kubectl_eksdoc.render.addon.after.view import AfterView

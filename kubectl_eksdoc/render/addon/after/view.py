@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath
+from kubectl_eksdoc.addon_diff.aftermath.facts import Aftermath
+from kubectl_eksdoc.model.cluster import Cluster
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath, ChangedField, Recreating, State, Templated
-from kubectl_eksdoc.core.plan.addon.aftermath.timeline import Step, Untold
-from kubectl_eksdoc.core.plan.addon.fields import some_of
-from kubectl_eksdoc.core.plan.addon.judging import calls
-from kubectl_eksdoc.core.rules.keeping import printed
+from kubectl_eksdoc.addon_diff.aftermath.facts import Aftermath, ChangedField, Recreating, State, Templated
+from kubectl_eksdoc.addon_diff.aftermath.timeline import Step, Untold
+from kubectl_eksdoc.addon_diff.fields import some_of
+from kubectl_eksdoc.addon_diff.judging import calls
+from kubectl_eksdoc.kubernetes.keeping import printed
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.addon import commands
 from kubectl_eksdoc.render.text import counted, rfc3339
 

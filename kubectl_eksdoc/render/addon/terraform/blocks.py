@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
-from kubectl_eksdoc.core.plan.addon.terraform.declared import Declared
-from kubectl_eksdoc.core.plan.addon.terraform.result import Change
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
+from kubectl_eksdoc.addon_diff.terraform.declared import Declared
+from kubectl_eksdoc.addon_diff.terraform.result import Change
 from kubectl_eksdoc.render.addon.commands import arguments
 from kubectl_eksdoc.render.text import joined
 

@@ -3,8 +3,8 @@ ask for it."""
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
-from kubectl_eksdoc.core.plan.addon.terraform.result import Judged
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.terraform.result import Judged
 from kubectl_eksdoc.render.addon.result import (
     DiffAddon,
     DiffLeftOut,

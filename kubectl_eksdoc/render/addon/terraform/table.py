@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.plan.addon.terraform.result import Judged
+from kubectl_eksdoc.addon_diff.terraform.result import Judged
 from kubectl_eksdoc.render.addon import commands
 from kubectl_eksdoc.render.addon import table as of_addon
 from kubectl_eksdoc.render.addon.terraform import words

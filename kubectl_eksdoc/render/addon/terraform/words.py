@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.addon.terraform.requests import AddonRequest, Kind
-from kubectl_eksdoc.core.plan.addon.terraform.result import Change, Judged, named
+from kubectl_eksdoc.addon_diff.terraform.requests import AddonRequest, Kind
+from kubectl_eksdoc.addon_diff.terraform.result import Change, Judged, named
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.addon.terraform.view import TerraformView
 from kubectl_eksdoc.render.text import counted, joined
 

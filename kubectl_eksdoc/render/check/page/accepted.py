@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.check.plan import CheckPlan
 from kubectl_eksdoc.render.check.page.shown import MOST_ALIKE, about
 from kubectl_eksdoc.render.html import Html, el, lines, more, put, table
 from kubectl_eksdoc.render.tables import Column, Row

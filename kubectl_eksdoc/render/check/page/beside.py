@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.plan.since.changes import Became, Since
+from kubectl_eksdoc.baseline.changes import Became, Since
 from kubectl_eksdoc.render.html import Html, el, folded, put
 from kubectl_eksdoc.render.since.screen import WORDS, counts, remarks, told
 

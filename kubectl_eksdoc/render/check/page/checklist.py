@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.plan.check.areas import Gate
-from kubectl_eksdoc.core.plan.check.checklist.steps import Step
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.checklist.steps import Step
+from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.check import steps
 from kubectl_eksdoc.render.check.page.shown import Shown, about
 from kubectl_eksdoc.render.html import Html, command, el, folded, lines, put

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.plan.drain.outcome import Target, TargetVerdict
-from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.drain.outcome import Target, TargetVerdict
 from kubectl_eksdoc.render.check.page.shown import Shown
 from kubectl_eksdoc.render.drain.page import tables
 from kubectl_eksdoc.render.drain.page.gantt import NO_GROUP

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding, Status, When
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Status, When
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.page.head import LIGHTS, called, figures
 from kubectl_eksdoc.render.check.page.shown import LONGEST_NAME, Part, Shown, about, few

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.findings import Severity, Status
-from kubectl_eksdoc.core.plan.check.areas import Gate
-from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.causes import DECIDING
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.check import words
-from kubectl_eksdoc.render.check.page.shown import Light, Part, Shown, about
-from kubectl_eksdoc.render.html import Html, el, lines, put
+from kubectl_eksdoc.render.check.page.shown import Light, Part, Shown
+from kubectl_eksdoc.render.html import Html, command, el, lines, put
 from kubectl_eksdoc.render.text import counted
 
 BAD, OPEN, GOOD = ("✗", "bad"), ("?", "open"), ("✓", "good")
@@ -29,13 +30,12 @@ _GATES = {
     Gate.BEFORE_NODES: "Before the nodes",
     Gate.AFTER: "Before the end",
 }
-_MOST_WORST = 5
 
 
 def first(shown: Shown) -> Html:
     """Where something hurts, its likely causes come next, and not the areas."""
     hurts = shown.plan.diagnosis is not None
-    return lines([_answer(shown), *([] if hurts else [_lights(shown), _worst(shown)])])
+    return lines([_answer(shown), *([] if hurts else [_lights(shown), _deciding(shown)])])
 
 
 def route(shown: Shown) -> Html:
@@ -73,7 +73,11 @@ def _standing(shown: Shown, verdict: words.Verdict) -> tuple[str, str]:
 def _gate(shown: Shown, gate: Gate) -> Html:
     plan = shown.plan
     found, accepted = words.at_gate(plan, gate), words.accepted_at(plan, gate)
-    sign, tone = BAD if plan.of(gate, Status.FAIL) else OPEN if found else GOOD
+    fails = plan.of(gate, Status.FAIL)
+    sign, tone = BAD if fails else OPEN if found else GOOD
+    if not found and (earlier := words.causes(plan.causes_of((*fails, *plan.of(gate, Status.UNKNOWN))))):
+        found = f"{earlier} of those above"
+        sign, tone = BAD if fails else OPEN
     if not found:
         found = f"{len(accepted)} unknown, accepted" if accepted else "nothing stands against it"
     if gate is Gate.AFTER and plan.facts.way.steps:
@@ -84,14 +88,19 @@ def _gate(shown: Shown, gate: Gate) -> Html:
     return el("li", el("b", _GATES[gate]), el("span", f"{sign} {found}", class_=tone))
 
 
-def _worst(shown: Shown) -> Html:
-    """What fails and is critical."""
-    grave = [each for each in shown.plan.findings if each.status is Status.FAIL and each.severity is Severity.CRITICAL]
-    kept = grave[:_MOST_WORST]
-    rows = [el("li", el("a", about(each), href=f"#{shown.link(each)}"), f": {each.message}")
-            for each in kept]  # fmt: skip
-    more = el("li", f"and {len(grave) - len(kept)} more that are critical") if len(grave) > len(kept) else ""
-    return put(el("h2", "The worst of it"), el("ul", *rows, more, class_="worst")) if rows else Html("")
+def _deciding(shown: Shown) -> Html:
+    """What the next step waits for first, and with which command to begin."""
+    plan = shown.plan
+    rows = [
+        el(
+            "li",
+            el("a", f"{each.severity.value}: {words.cause(each)}", href=f"#{shown.link(each.first)}"),
+            f": {words.because(plan, each)} ({words.before(plan, each.gate)}). {each.do.text}",
+            command(each.do.command),
+        )
+        for each in plan.causes[:DECIDING]
+    ]
+    return put(el("h2", "What decides"), el("ul", *rows, class_="worst")) if rows else Html("")
 
 
 def _lights(shown: Shown) -> Html:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan
-from kubectl_eksdoc.core.plan.check.symptoms import Suspect
-from kubectl_eksdoc.core.plan.check.undoing import UNDO
+from kubectl_eksdoc.check.plan import CheckPlan
+from kubectl_eksdoc.check.symptoms import Suspect
+from kubectl_eksdoc.check.undoing import UNDO
 from kubectl_eksdoc.render.check.diagnosis import COMMAND, five
 from kubectl_eksdoc.render.html import Html, command, el, folded, lines, more, put, table
 from kubectl_eksdoc.render.tables import Column, Row

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.check.plan import Judged
+from kubectl_eksdoc.check.plan import Judged
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.page.shown import Shown
 from kubectl_eksdoc.render.drain.rows import NONE

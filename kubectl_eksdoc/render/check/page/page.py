@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.plan.since.changes import Since
-from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.baseline.changes import Since
 from kubectl_eksdoc.render.check.page import head
 from kubectl_eksdoc.render.check.page.accepted import accepted
 from kubectl_eksdoc.render.check.page.beside import beside

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
 
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, in_order
-from kubectl_eksdoc.core.plan.check.areas import Area
-from kubectl_eksdoc.core.plan.check.plan import CheckPlan, Judged
+from kubectl_eksdoc.check.areas import Area
+from kubectl_eksdoc.check.plan import CheckPlan, Judged
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, in_order
 from kubectl_eksdoc.render.check.gates import GateOf, gates
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.check.words import too_slight

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.check.brief import of_aws
 from kubectl_eksdoc.render.check.page.shown import Shown, about
 from kubectl_eksdoc.render.drain import rows
@@ -23,7 +23,7 @@ _MOST_TEXTS = 3
 def unknown(shown: Shown) -> Html:
     """Nothing where all is known."""
     every = [found for part in shown.worst_first for found in part.unknown]
-    by_aws = of_aws(shown.plan, every)
+    by_aws = of_aws(shown.plan)
     seen = frozenset(by_aws)
     return lines([_aws(shown, by_aws), _answers(shown, [each for each in every if each not in seen]), _lists(shown)])
 

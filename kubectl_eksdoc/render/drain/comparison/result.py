@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from kubectl_eksdoc.core.model.cluster import Source
-from kubectl_eksdoc.core.model.earlier import FindingOutline
-from kubectl_eksdoc.core.model.findings import Severity, Status
-from kubectl_eksdoc.core.plan.drain.comparison import changes
-from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, TargetVerdict
+from kubectl_eksdoc.drain.comparison import changes
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.earlier import FindingOutline
+from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.render.command_result import ClusterResult
 from kubectl_eksdoc.render.result import Count, Meta, Moment, Printed, SubjectResult, Text, Texts
 

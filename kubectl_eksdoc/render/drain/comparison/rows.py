@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.baseline import BudgetOutline, TargetOutline
-from kubectl_eksdoc.core.model.earlier import FindingOutline
-from kubectl_eksdoc.core.model.findings import Severity, Status
-from kubectl_eksdoc.core.plan.drain.comparison.changes import (
+from kubectl_eksdoc.baseline.changes import Asked
+from kubectl_eksdoc.drain.comparison.changes import (
     BudgetChange,
     Change,
     Comparison,
@@ -15,7 +13,9 @@ from kubectl_eksdoc.core.plan.drain.comparison.changes import (
     FindingChange,
     TargetChange,
 )
-from kubectl_eksdoc.core.plan.since.changes import Asked
+from kubectl_eksdoc.model.baseline import BudgetOutline, TargetOutline
+from kubectl_eksdoc.model.earlier import FindingOutline
+from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.render.drain.comparison.words import FIGURES, FINDING, figure_change, figure_tone, figure_value
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN, STATUS_SIGN, TARGET_SIGN

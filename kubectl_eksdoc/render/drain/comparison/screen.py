@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from kubectl_eksdoc.core.plan.drain.comparison.changes import BudgetChange, Comparison, TargetChange
+from kubectl_eksdoc.drain.comparison.changes import BudgetChange, Comparison, TargetChange
 from kubectl_eksdoc.render.drain.comparison import rows, words
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kubectl_eksdoc.core.plan.drain.comparison.changes import Comparison
+from kubectl_eksdoc.drain.comparison.changes import Comparison
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain.comparison import rows, words
 from kubectl_eksdoc.render.drain.view import DrainView

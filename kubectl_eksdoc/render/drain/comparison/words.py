@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.plan.drain.comparison.changes import Change, Comparison, Figure, Measure, Value
+from kubectl_eksdoc.drain.comparison.changes import Change, Comparison, Figure, Measure, Value
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.since.screen import counts

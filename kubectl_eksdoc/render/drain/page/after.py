@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Step
+from kubectl_eksdoc.drain.handoff.offers import HandOff, Step
 from kubectl_eksdoc.render.drain import afterwards
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.html import Html, el, folded, lines, more, put, table

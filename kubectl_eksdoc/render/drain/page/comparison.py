@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.plan.drain.comparison.changes import Comparison
+from kubectl_eksdoc.drain.comparison.changes import Comparison
 from kubectl_eksdoc.render.drain.comparison import rows, words
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.html import Html, el, folded, lines, table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.render.drain.evidence import evidence
 from kubectl_eksdoc.render.drain.groups import Advice, Group
 from kubectl_eksdoc.render.drain.unread import unread

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.plan.drain.outcome import Target
-from kubectl_eksdoc.core.sim.course import Span
+from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.outcome import Target
 from kubectl_eksdoc.render.drain.page.axis import at, axis, grid
 from kubectl_eksdoc.render.drain.scale import ticks
 from kubectl_eksdoc.render.drain.view import DrainView

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from kubectl_eksdoc.core.plan.drain.result import Headroom
+from kubectl_eksdoc.drain.result import Headroom
 from kubectl_eksdoc.render.drain.page.axis import axis, grid
 from kubectl_eksdoc.render.drain.scale import ticks
 from kubectl_eksdoc.render.drain.view import DrainView

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
+from kubectl_eksdoc.drain.outcome import TargetVerdict
+from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.render.drain import fence, steps
 from kubectl_eksdoc.render.drain.comparison import words
 from kubectl_eksdoc.render.drain.course import course, ordered_by

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from kubectl_eksdoc.core.model.budgets import BudgetStatus
-from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
+from kubectl_eksdoc.drain.outcome import BudgetVerdict
+from kubectl_eksdoc.model.budgets import BudgetStatus
 from kubectl_eksdoc.render.drain import rows
 from kubectl_eksdoc.render.drain.course import new_names
 from kubectl_eksdoc.render.drain.verdict import left_by_verdict

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
-from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.plan.check.facts import CheckFacts
-from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
-from kubectl_eksdoc.core.plan.check.registry import chosen, kinds_of
-from kubectl_eksdoc.core.plan.check.way import Way
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.registry import chosen, kinds_of
+from kubectl_eksdoc.check.way import Way
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.model.versions import Version
 
 CODES = tuple(
     Code.of(name)

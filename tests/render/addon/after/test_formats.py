@@ -13,15 +13,15 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.api_objects import Doc, Named
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath
-from kubectl_eksdoc.core.plan.addon.rendering import every_object
+from kubectl_eksdoc.addon_diff.aftermath.facts import Aftermath
+from kubectl_eksdoc.addon_diff.rendering import every_object
 from kubectl_eksdoc.flows.addon import KINDS
 from kubectl_eksdoc.flows.addon_after import HISTORIES, look_back_on
 from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.render.addon.after import FORMATS, AfterView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.wiring.addons import AddonWorld, Reading, open_addons

@@ -13,19 +13,19 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.plan.addon.rendering import every_object
+from kubectl_eksdoc.addon_diff.rendering import every_object
 from kubectl_eksdoc.flows.addon import KINDS
 from kubectl_eksdoc.flows.addon_terraform import judge_terraform
 from kubectl_eksdoc.host.terraform.plan import read_terraform_plan
 from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.render.addon.terraform import FORMATS, TerraformView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.wiring.addons import AddonWorld, Reading, open_addons
 from kubectl_eksdoc.wiring.sources import SourceChoice
 from tests.addon.terraform_of_demo import an_incident, of_everything
+from tests.addon_diff.terraform.worlds import SPELLINGS
 from tests.broken import accepted
-from tests.core.plan.addon.terraform.worlds import SPELLINGS
 from tests.examples import one_in
 from tests.host.terraform_plans import a_plan, written
 from tests.reading import yaml_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.model import kinds
 from tests.tools.demo.aws.questions import NAMED, OURS, instances, of_group, templates
 from tools.demo import objects, world
 from tools.demo.aws.demo_aws import DemoAws

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.embedded.demo.reader import NOW
 from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.model import kinds
 from tools.demo import incidents, objects, world
 from tools.demo.aws.demo_aws import DemoAws
 from tools.demo.aws.roles import ROLE

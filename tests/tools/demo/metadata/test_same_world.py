@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.embedded.demo.reader import NOW
 from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.kinds import Resource
 from tests.tools.demo.aws.questions import OURS, every, instances, templates
 from tests.tools.demo.aws.shapes import complaints_of_answer, complaints_of_question
 from tools.demo import incidents, objects, world

@@ -1,0 +1,253 @@
+"""Which template was in force before an update, and which after it.
+
+Revisions are counted; an equal template's revision is used again, with the next number and the creation of its first
+time. So numbers tell the order, and a creation tells when a number came only where it cannot be a second time's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from kubectl_eksdoc.addon_diff.aftermath.templates import Template, Templates
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.asked import Confidence
+
+AT_ONCE = timedelta(minutes=15)
+"""EKS writes an add-on's objects within so long after its update began: what comes later is somebody else's. No
+document says how long; updates of the incident reports took minutes as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The time in which template number `number` was in force, which began between `since` and `by`, at once where they
+    are the same; None is not known. `template` is None for one that is kept under a later number, or no more.
+    `believed`: it is told by what a controller noted, and not by the creation."""
+
+    number: int
+    template: Template | None
+    since: datetime | None = None
+    by: datetime | None = None
+    believed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The update changed the template."""
+
+    before: Template
+    after: Template
+    sure: Confidence
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Untouched:
+    """The update left the template as it was."""
+
+    template: Template
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Untold:
+    """`candidates` are pairs of numbers, each of which it may be; the same number twice: nothing changed."""
+
+    why: str
+    candidates: tuple[tuple[int, int], ...] = ()
+    missing: str = ""
+
+
+def slots(templates: Templates) -> tuple[Slot, ...]:
+    """From the first that is known of to the one in force."""
+    kept = templates.kept
+    if not kept:
+        return ()
+    lost = kept[0].number - 1 if len(kept) > templates.limit else 0
+    certain = _certain_by_note(kept) if templates.noted else _certain(kept, lost)
+    known = {each.number: each for each in kept}
+    earlier = {number: each for each in kept for number in each.earlier if number not in known}
+    first = min((lost + 1, *earlier, *known))
+    found = [
+        _slot(number, known.get(number) or earlier.get(number), certain) for number in range(first, kept[-1].number + 1)
+    ]
+    return _bounded(found)
+
+
+def _slot(number: int, template: Template | None, certain: set[int]) -> Slot:
+    if template is None:
+        return Slot(number, None)
+    if number in certain:
+        return Slot(number, template, template.created, template.created)
+    if number == template.number and template.numbered is not None:
+        return Slot(number, template, template.numbered, template.numbered, believed=True)
+    return Slot(number, template, template.created, None)
+
+
+def _certain_by_note(kept: Sequence[Template]) -> set[int]:
+    """The numbers that came with the creation: the first of each."""
+    return {min((each.number, *each.earlier)) for each in kept if each.created is not None}
+
+
+def _certain(kept: Sequence[Template], lost: int) -> set[int]:
+    """The numbers that surely came with the creation, of ControllerRevisions, which note no earlier ones. `lost`: so
+    many of the oldest were deleted.
+
+    The n-th to be created had number n at least, so one that has it now never had another. One that was created after
+    some number had come had a later one from the beginning: if all those up to its own are another's, it is its first.
+    """
+    ranks = {
+        each.number: rank
+        for rank, each in enumerate(sorted(kept, key=lambda each: (_time(each.created), each.number)), lost + 1)
+    }
+    held = {each.number for each in kept}
+    found: dict[int, datetime] = {}
+    for each in kept:
+        if each.created is None:
+            continue
+        before = [number for number, time in found.items() if time < each.created]
+        last = max(before, default=None)
+        if ranks[each.number] == each.number or (
+            last is not None and all(number in held for number in range(last + 1, each.number))
+        ):
+            found[each.number] = each.created
+    return set(found)
+
+
+def _time(moment: datetime | None) -> float:
+    return moment.timestamp() if moment is not None else 0.0
+
+
+def _bounded(found: list[Slot]) -> tuple[Slot, ...]:
+    """Each begins no sooner than the one before it, and no later than the one after it."""
+    since: datetime | None = None
+    for place, slot in enumerate(found):
+        if since is not None and (slot.since is None or (slot.since < since and slot.by is None)):
+            found[place] = replace(slot, since=since)
+        since = found[place].since or since
+    by: datetime | None = None
+    for place in reversed(range(len(found))):
+        if found[place].by is None:
+            found[place] = replace(found[place], by=by)
+        by = found[place].by or by
+    return tuple(found)
+
+
+def step_at(
+    found: Sequence[Slot], begun: datetime, version: str, whole: bool, until: datetime | None = None
+) -> Step | Untouched | Untold:
+    """What the update that began then did to the template. `version`: the one that it set, "" if it named none;
+    `whole`: the last slot is the template of the live object. `until`: when the next update began, by which this one
+    was over, for EKS takes one at a time."""
+    if not found:
+        return Untold("no revision of it is kept")
+    if not whole:
+        return Untold(
+            "its newest revision is not its template: the controller has not come to it yet, or one is missing"
+        )
+    if not _in_order(found):
+        return Untold("the times of its revisions contradict their numbers", _pairs(found))
+    begin = begun.replace(microsecond=0)  # as objects have their times
+    sooner = [slot for slot in found if slot.by is not None and slot.by < begin]
+    later = [slot for slot in found if slot.since is not None and slot.since >= begin]
+    open_ones = [slot for slot in found if slot not in sooner and slot not in later]
+    if open_ones:
+        return _of_open([*sooner[-1:], *open_ones, *_soon(later[:1], begin, until)], version, _USED_AGAIN)
+    if len(same := [slot for slot in later if slot.since == begin]) > 1:
+        return _of_open([*sooner[-1:], *same], version, "its template changed more than once in that second")
+    if not sooner:
+        if found[0].number == 1:
+            return Untold(
+                "it was made by this update or after it, and what stood there before, if anything, is not kept"
+            )
+        return Untold("the revisions that are kept do not go back to before the update")
+    last = sooner[-1]
+    if last.template is None:
+        return Untold(f"its revision {last.number}, in force before the update, is kept no more", _pairs(found))
+    following = _soon(later[:1], begin, until)
+    if not following:
+        late = next((slot.template for slot in later[:1] if _ours(slot, until) and slot.template is not None), None)
+        if late is not None and carries(late.doc, version) and not carries(last.template.doc, version):
+            why = f"its images are of {version} since then, though that was long after the update began"
+            return Step(last.template, late, Confidence.LOW if last.believed else Confidence.MEDIUM, why)
+        return Untouched(last.template, _after_all(later[:1], begin))
+    (new,) = following
+    if new.template is None:
+        return Untold(f"its revision {new.number}, in force after the update, is kept no more", _pairs(found))
+    return _step(last.template, new.template, version, last.believed or new.believed)
+
+
+def _in_order(found: Sequence[Slot]) -> bool:
+    times = [slot.since for slot in found if slot.since is not None]
+    return times == sorted(times) and all(
+        slot.since is None or slot.by is None or slot.since <= slot.by for slot in found
+    )
+
+
+def _soon(later: Sequence[Slot], begin: datetime, until: datetime | None) -> list[Slot]:
+    return [slot for slot in later if slot.since is not None and slot.since - begin <= AT_ONCE and _ours(slot, until)]
+
+
+def _ours(slot: Slot, until: datetime | None) -> bool:
+    return until is None or (slot.since is not None and slot.since < until.replace(microsecond=0))
+
+
+def _after_all(later: Sequence[Slot], begin: datetime) -> str:
+    if not later or later[0].since is None:
+        return "its template has not changed since the update began"
+    minutes = int((later[0].since - begin).total_seconds() // 60)
+    return f"its template changed {minutes} minutes after the update began, and not with it"
+
+
+def _step(before: Template, after: Template, version: str, believed: bool) -> Step:
+    if carries(after.doc, version) and not carries(before.doc, version):
+        return Step(before, after, Confidence.HIGH, f"its images are of {version} since then, and were not before")
+    why = f"it is the first template after the update began, within {int(AT_ONCE.total_seconds() // 60)} minutes"
+    odd = version and not carries(after.doc, version)
+    return Step(before, after, Confidence.LOW if odd or believed else Confidence.MEDIUM, why)
+
+
+_USED_AGAIN = "its controller has used the revision of an earlier template again, and nothing tells since when"
+
+
+def _of_open(chain: Sequence[Slot], version: str, why: str) -> Step | Untold:
+    """The version of the images may tell what times do not. `why` they do not."""
+    pairs = [
+        (one.template, other.template)
+        for one, other in pairwise(chain)
+        if one.template is not None and other.template is not None
+    ]
+    fitting = [pair for pair in pairs if carries(pair[1].doc, version) and not carries(pair[0].doc, version)]
+    if len(fitting) == 1 and all(slot.template is not None for slot in chain):
+        before, after = fitting[0]
+        return Step(
+            before, after, Confidence.MEDIUM, f"of those that may have come then, only it has images of {version}"
+        )
+    return Untold(
+        why,
+        (*_pairs(chain), *((slot.number, slot.number) for slot in chain if slot.template is not None)),
+    )
+
+
+def _pairs(chain: Sequence[Slot]) -> tuple[tuple[int, int], ...]:
+    return tuple((one.number, other.number) for one, other in pairwise(chain))
+
+
+def carries(template: Doc, version: str) -> bool:
+    """Whether an image of it is of that version of the add-on; EKS's images have its tag, at times less exactly."""
+    wanted = {version, version.partition("-eksbuild")[0]} if version else set()
+    return any(tag in wanted for tag in tags(template))
+
+
+def tags(template: Doc) -> list[str]:
+    """Of all images, as ``v1.19.5-eksbuild.1``: kube-proxy's is ``v1.32.3-minimal-eksbuild.7``."""
+    found = []
+    for listed in ("initContainers", "containers"):
+        containers = at(template, "spec", listed)
+        for container in containers if isinstance(containers, list) else ():
+            image = container.get("image") if isinstance(container, dict) else None
+            if isinstance(image, str):
+                found.append(image.rpartition("/")[2].partition("@")[0].partition(":")[2].replace("-minimal", ""))
+    return found

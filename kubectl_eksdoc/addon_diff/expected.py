@@ -1,0 +1,378 @@
+"""What EKS will apply to one live object: what it owns there, with what the chart and the values say of it.
+
+No document lists what EKS applies. It is put together from three witnesses: fields that `eks` owns today, what the
+chart of the target version renders, and paths of the target's schema (field.md 11). Where they disagree, it is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+from enum import Enum
+
+from kubectl_eksdoc.addon_diff.fields import value_at
+from kubectl_eksdoc.addon_diff.manifests import (
+    Manifests,
+    Values,
+    built,
+    in_registry,
+    may_be,
+    registry_of,
+    upstream,
+)
+from kubectl_eksdoc.addon_diff.merging import MISSING
+from kubectl_eksdoc.addon_diff.rendering import Rendered, ends_somewhere, stems
+from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
+from kubectl_eksdoc.kubernetes.api.ownership.entries import (
+    Entry,
+    MalformedEntries,
+    Owner,
+    owner_of,
+    read,
+    without_entries,
+)
+from kubectl_eksdoc.kubernetes.api.ownership.extracting import kept
+from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, Fields, fields_of
+from kubectl_eksdoc.kubernetes.api.ownership.merging import merged, removed
+from kubectl_eksdoc.kubernetes.api.ownership.steps import keys_of
+from kubectl_eksdoc.kubernetes.api.ownership.trees import Path, Tree, names_item, tree_of, united
+from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.schema import Schema
+from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.aws.configuration import Path as ConfigPath
+
+EKS = owner_of("eks", "Apply", "", "")
+
+
+class Witness(Enum):
+    """Why EKS is expected to apply a field, the surest first."""
+
+    VALUES = "the configuration values set it"
+    ROLE = "it is the add-on's IAM role"
+    OWNED = "EKS owns it, or its entry, today"
+    MANIFEST = "the manifest of the target version has it"
+    NEAREST = "the manifest of the nearest known version has it"
+    SCHEMA = "the schema of the target version has it"
+    CHART = "the chart of the target version renders it, and its schema is not known"
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What an update says of the add-on, by what the chart renders for it (`rendering.rendered`).
+
+    `before` is rendered for the version and values of today, `after` for those of the update; `explicit` are the paths
+    that its configuration values set, `today` those that today's set, None if they are not known; `schema`: the
+    target's, None if it is not known, `schema_now` today's. `chart`: the target's is known, so that `after` is all that
+    its values make. `installed`: today's version; `agent`: the network policy agent is on with it, and stays on.
+    `manifests`: of both versions, None where none is known.
+    """
+
+    before: tuple[Rendered, ...]
+    after: tuple[Rendered, ...]
+    explicit: Set[ConfigPath] = frozenset()
+    schema: SchemaPaths | None = None
+    schema_now: SchemaPaths | None = None
+    addon: str = ""
+    chart: bool = True
+    installed: str = ""
+    agent: bool = True
+    manifests: Manifests | None = None
+    today: Set[ConfigPath] | None = frozenset()
+
+    def values_of(self, of: Named) -> tuple[Values, Values]:
+        """Of the object in the manifests of both versions; none where one of them has it not at all."""
+        if self.manifests is None:
+            return {}, {}
+        now, target = self.manifests.now.of(of), self.manifests.target.of(of)
+        return (now, target) if now and target else ({}, {})
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """`config` is what EKS applies. `why` and `paths`: of each field that something is known of. `doubted` are fields
+    that the chart renders though neither schema nor ownership says that EKS applies them; `unsure` are fields that EKS
+    names, somebody else gives a value, and nobody knows EKS's own; `shared` are those that EKS and somebody else have
+    alike, or may have, and nobody knows whether the version changes them. `may_lack`: the manifests have them, and the
+    object has not; whether a user removed them, or EKS's own build has never had them, is not known."""
+
+    config: Doc
+    owners: Mapping[Owner, Fields]
+    why: Mapping[Path, Witness] = field(default_factory=dict)
+    paths: Mapping[Path, ConfigPath] = field(default_factory=dict)
+    doubted: Mapping[Path, Rendered] = field(default_factory=dict)
+    unsure: tuple[Path, ...] = ()
+    shared: tuple[Path, ...] = ()
+    may_lack: Set[Path] = frozenset()
+
+
+def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
+    """
+    Raises:
+        MalformedEntries: it has managedFields that no server wrote.
+    """
+    place = schema.root
+    owners = {owner: entry.fields for owner, entry in owners_of(live).items()}
+    mine = owners.get(EKS, NONE)
+    doc = without_entries(live)
+    why: dict[Path, Witness] = {}
+    paths: dict[Path, ConfigPath] = {}
+    doubted: dict[Path, Rendered] = {}
+    known: Doc = {}
+    for part in (each for each in update.after if each.of == of):
+        named = leaves_of(part.part, schema)
+        witness = _witness(part.config, named, mine, update)
+        (stem,) = leaves_of(part.plain, schema)
+        for path in named:
+            paths[path] = _config_of(part.config, path[len(stem) :])
+            if witness is None:
+                doubted[path] = part
+            else:
+                why[path] = witness
+        if witness is not None:
+            known = merged(known, part.part, place)
+    base = removed(kept(doc, mine, place), _dropped(update, of, schema), place)
+    now, target = update.values_of(of) if EKS in owners else ({}, {})
+    others = _others(owners)
+    may_lack = _may_lack(doc, mine, others, of, update, schema)
+    news = _news(doc, mine, now, {path: target[path] for path in target if path not in may_lack}, place)
+    base = merged(_without(base, now, target, place), built(news), place)
+    config = merged({**_identity(live), **base}, known, place)
+    by_manifest = Witness.MANIFEST if update.manifests is None or update.manifests.exact else Witness.NEAREST
+    for path in target:
+        if path not in may_lack:
+            why.setdefault(path, by_manifest)
+            doubted.pop(path, None)
+    alike = (others & mine) | _of_installers(owners)
+    shared = tuple(path for path in alike if path not in why and not names_item(path))
+    rules = _Rules.of(update, of, schema)
+    on_the_way = {path[:at] for path in others for at in range(1, len(path))}
+    told = on_the_way | {*why, *doubted, *shared}
+    whole = by_manifest is Witness.MANIFEST and bool(target) and _explained(update)
+    unsure = tuple(
+        path
+        for path in others
+        if (_is_unsure(path, config, told, rules, schema) and not (whole and _is_known(path, now, target)))
+        or (path in news and may_be(value_at(doc, path, place), news[path]))
+    )
+    paths = {path: rules.config_of(path) for path in (*target, *unsure) if path not in mine} | paths
+    return Expected(config, owners, why, paths, doubted, unsure, shared, may_lack)
+
+
+def _news(doc: Doc, mine: Fields, now: Values, target: Values, place: Place) -> Values:
+    """What the target's manifest changes, and what EKS has lost of it: anything else stays as EKS has it today."""
+    host = registry_of(doc, mine, now, place)
+    found = {path: value for path, value in target.items() if path not in mine or now.get(path, value) != value}
+    return {path: in_registry(value, host) if path[-1] == "f:image" else value for path, value in found.items()}
+
+
+def _may_lack(doc: Doc, mine: Fields, others: Fields, of: Named, update: Update, schema: Schema) -> frozenset[Path]:
+    """Of the fields that both manifests have and the object has not, those that EKS may never have applied: nobody owns
+    what a user has removed, and EKS applies less than upstream, or other things. It is certain where EKS has the entry
+    of the variable, or where all else that it owns there is as in the manifest."""
+    now, target = update.values_of(of)
+    stands = {path: value_at(doc, path, schema.root) for path in now}
+    absent = {
+        path for path in now if path in target and path not in mine and path not in others and stands[path] in EMPTY
+    }
+    variables = {path for path in absent if path[-3:-2] == _ENTRIES and path[:-1] in mine}
+    sure = absent if absent and _agrees(doc, mine, others, absent, of, update, schema) else variables
+    return frozenset(path for path in absent if path not in sure or _is_label(path))
+
+
+EMPTY: tuple[object, ...] = (MISSING, None, "", {}, [])
+
+
+def _agrees(
+    doc: Doc, mine: Fields, others: Fields, absent: Set[Path], of: Named, update: Update, schema: Schema
+) -> bool:
+    """What EKS owns of the object is what today's manifest has, but for what is `absent`, for labels, and for what
+    configuration values set."""
+    if update.manifests is None or not update.manifests.now.exact or update.today is None:
+        return False
+    now = update.manifests.now.of(of)
+    rules = _Rules.of(update, of, schema)
+    owned = {path for path in mine if not names_item(path)}
+    named = {path for path in now if now[path] not in EMPTY and path not in absent and path not in others}
+    for path in owned | named:
+        if _is_label(path) or any(rules.config_of(path)[: len(each)] == each for each in update.today):
+            continue
+        live = value_at(doc, path, schema.root)
+        if path[-1] == "f:image":
+            alike = upstream(_in_repository(live)) == upstream(_in_repository(now.get(path)))
+        else:
+            alike = path in now and live == now[path]
+        if path not in owned or not alike:
+            return False
+    return bool(owned)
+
+
+def _in_repository(image: object) -> str:
+    return str(image).partition("/")[2]
+
+
+def _is_label(path: Path) -> bool:
+    """EKS has labels and annotations that upstream has not."""
+    return "f:labels" in path or "f:annotations" in path
+
+
+def _without(base: Doc, now: Values, target: Values, place: Place) -> Doc:
+    """`base` without what the target's manifest names no more, nor the items in which it names nothing any more."""
+    stays = {path[:at] for path in target for at in range(1, len(path) + 1)}
+    gone: Tree = {}
+    for path in (path for path in now if path not in stays):
+        items = (path[:at] for at in range(1, len(path)) if path[at - 1].startswith("k:"))
+        gone = united(gone, tree_of(next((item for item in items if item not in stays), path)))
+    return removed(base, Fields(gone), place)
+
+
+def _explained(update: Update) -> bool:
+    """It is known where each of the configuration values ends."""
+    return all(ends_somewhere(update.addon, path) for path in update.explicit)
+
+
+def _is_known(path: Path, now: Values, target: Values) -> bool:
+    """The manifests tell whether EKS applies it."""
+    return path in now or path in target or not _is_label(path)
+
+
+def config_of(addon: str, of: Named, path: Path, schema: Schema) -> ConfigPath:
+    """Where a field of that object stands in the add-on's configuration values, () if nowhere by itself."""
+    return _Rules.of(Update((), (), addon=addon), of, schema).config_of(path)
+
+
+def owners_of(live: Doc) -> Mapping[Owner, Entry]:
+    """
+    Raises:
+        MalformedEntries: it has managedFields that no server wrote.
+    """
+    try:
+        return read(live)
+    except (AttributeError, TypeError) as error:  # no list of objects
+        raise MalformedEntries(f"they are no list of entries: {error}") from error
+
+
+def _identity(live: Doc) -> Doc:
+    meta = live.get("metadata", {})
+    who = {key: meta[key] for key in ("name", "namespace") if key in meta}
+    return {"apiVersion": live.get("apiVersion", ""), "kind": live.get("kind", ""), "metadata": who}
+
+
+def leaves_of(part: Doc, schema: Schema) -> tuple[Path, ...]:
+    """The fields in it that carry a value: not those by which items of lists are told apart, nor these items."""
+    return tuple(path for path in fields_of(part, schema.root) if not names_item(path))
+
+
+def _config_of(config: ConfigPath, below: Path) -> ConfigPath:
+    """Where in configuration values a field stands that is so far below what a value makes; () if nowhere by itself."""
+    return (*config, *(step[2:] for step in below)) if all(step.startswith("f:") for step in below) else ()
+
+
+def _witness(config: ConfigPath, named: tuple[Path, ...], mine: Fields, update: Update) -> Witness | None:
+    if not config:
+        return Witness.ROLE
+    if any(path[: len(config)] == config for path in update.explicit):
+        return Witness.VALUES
+    if any(path in mine or path[:-1] in mine for path in named):
+        return Witness.OWNED
+    if update.schema is None:
+        return Witness.CHART
+    return Witness.SCHEMA if update.schema.of(config) is not None else None
+
+
+def _dropped(update: Update, of: Named, schema: Schema) -> Fields:
+    """Entries of environments that were rendered before and are not rendered any more. Of anything else the templates
+    may have a word of their own where the values have none."""
+    stays = {path for part in update.after if part.of == of for path in leaves_of(part.part, schema)}
+    gone: Tree = {}
+    for part in update.before:
+        for path in leaves_of(part.part, schema) if part.of == of else ():
+            if path not in stays and path[-3:-2] == _ENTRIES:
+                gone = united(gone, tree_of(path[:-1]))
+    return Fields(gone)
+
+
+def _others(owners: Mapping[Owner, Fields]) -> Fields:
+    found = NONE
+    for owner, fields in owners.items():
+        found |= fields if owner != EKS and owner.subresource != "status" else NONE
+    return found
+
+
+def _of_installers(owners: Mapping[Owner, Fields]) -> Fields:
+    """All that somebody has who brings whole objects, as Helm does with the same chart: any of it may be EKS's, too."""
+    found = NONE
+    for owner, fields in owners.items():
+        if owner != EKS and any(path[-1] in _WHOLE for path in fields):
+            found |= fields
+    return found
+
+
+_WHOLE = frozenset(("f:selector", "f:helm.sh/chart"))
+"""Nobody changes these by hand: who has one of them has brought the object."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """Where the values of the add-on end in one object; `whole`: its chart is known, so what it does not make there is
+    nothing of EKS's."""
+
+    stems: tuple[tuple[ConfigPath, Path, bool], ...]
+    whole: bool
+
+    @classmethod
+    def of(cls, update: Update, of: Named, schema: Schema) -> _Rules:
+        found = stems(update.addon, of)
+        return cls(tuple((at, leaves_of(part, schema)[0], each) for at, part, each in found), update.chart)
+
+    def config_of(self, path: Path) -> ConfigPath:
+        """Where a field stands in configuration values, () if nowhere by itself."""
+        for at, stem, each in self.stems:
+            if each and len(path) == len(stem) and _but_item(path) == _but_item(stem):
+                return (*at, str(keys_of(path[-2]).get("name", "")))
+            if not each and path[: len(stem)] == stem:
+                return _config_of(at, path[len(stem) :])
+        return ()
+
+    def tells(self, path: Path) -> bool:
+        """The chart's values are all that could make it, and they are known not to."""
+        return self.whole and any(
+            _but_item(path) == _but_item(stem) if each else path[: len(stem)] == stem and len(path) > len(stem)
+            for _, stem, each in self.stems
+        )
+
+
+def _but_item(path: Path) -> Path:
+    """Without the name of the entry that it is in."""
+    return (*path[:-2], *path[-1:])
+
+
+def _is_unsure(path: Path, config: Doc, told: Set[Path], rules: _Rules, schema: Schema) -> bool:
+    """A field of somebody else in an object that EKS applies is EKS's to take, unless it is known not to be."""
+    if path in told or names_item(path):
+        return False
+    if path[0] == "f:metadata" or path[:4] == _TEMPLATE_METADATA:
+        return path[-1] in _OF_EKS or path[-1].startswith("f:app.kubernetes.io/")
+    for at, step in enumerate(path):
+        if step[:2] in ("k:", "v:") and value_at(config, path[: at + 1], schema.root) is MISSING:
+            return path[at - 1] == "f:env" and not rules.whole  # items that only others have are theirs
+    return not rules.tells(path)
+
+
+_TEMPLATE_METADATA = ("f:spec", "f:template", "f:metadata", "f:annotations")
+_OF_EKS = frozenset(
+    (
+        "f:eks.amazonaws.com/component",
+        "f:eks.amazonaws.com/role-arn",
+        "f:helm.sh/chart",
+        "f:k8s-app",
+        "f:kubernetes.io/bootstrapping",
+        "f:kubernetes.io/cluster-service",
+        "f:kubernetes.io/name",
+        "f:prometheus.io/port",
+        "f:prometheus.io/scrape",
+    )
+)
+"""Labels and annotations that EKS sets, with those of Helm charts (app.kubernetes.io/…); any other is its writer's own.
+Source: the manifests of amazon-vpc-cni-k8s, config/master; EKS's CoreDNS as eksctl has it."""
+
+_ENTRIES = ("f:env",)

@@ -1,0 +1,123 @@
+"""Who would notice that a field changes, and how: its effect held against the cluster as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubectl_eksdoc.addon_diff.effects import Effect, Users, effect_of
+from kubectl_eksdoc.addon_diff.facts import AddonFacts
+from kubectl_eksdoc.addon_diff.fields import some_of, value_of
+from kubectl_eksdoc.addon_diff.modes import Fate, Mode
+from kubectl_eksdoc.addon_diff.prediction import FieldChange
+from kubectl_eksdoc.addon_diff.usage import Usage
+from kubectl_eksdoc.model.api_objects import at
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.findings import Severity
+from kubectl_eksdoc.model.pods import Asks, Pod
+
+_STRICT, _STANDARD = "strict", "standard"
+_ENFORCING = "POD_SECURITY_GROUP_ENFORCING_MODE"
+
+
+def exposed(
+    facts: AddonFacts, change: FieldChange, changes: Sequence[FieldChange], mode: Mode
+) -> tuple[Severity, tuple[str, ...]]:
+    """How bad it is here that the field is lost, with what it rests on. `changes`: all those of the update."""
+    effect = effect_of(change.field)
+    if effect is None:
+        return Severity.MEDIUM, ("what follows from it is not known here",)
+    if effect.of and not _is_on(change.live):
+        return Severity.LOW, (f"only the loss of {value_of(effect.of)} matters: {effect.does}",)
+    told = f"{effect.does} ({'as the update rolls over the nodes' if effect.at_once else 'later'}; {effect.source})"
+    if effect.users is not Users.BRANCH_PODS:
+        return _of_nodes(facts.usage, effect, change, told)
+    if effect.strict_only and _enforcing(facts, changes, mode) == _STANDARD:
+        return Severity.LOW, (f"{_ENFORCING} is {_STANDARD}; in {_STRICT} mode {told}",)
+    return _of_pods(facts.usage, effect, told)
+
+
+def _of_pods(usage: Usage, effect: Effect, told: str) -> tuple[Severity, tuple[str, ...]]:
+    pods = usage.branched
+    if isinstance(pods, Unknown):
+        return effect.worst, (told, f"which pods have security groups of their own is not known: {pods.why}")
+    if not pods:
+        return _of_nobody_yet(usage, told)
+    have = "1 pod has" if len(pods) == 1 else f"{len(pods)} pods have"
+    some = f"{have} security groups of their own: {some_of([pod.key for pod in pods])}"
+    if not effect.probed:
+        return effect.worst, (told, some)
+    if not any(pod.branch is not None and pod.branch.probes for pod in pods):
+        # Whatever runs on the node itself, and connects to them, is cut off all the same.
+        return Severity.HIGH, (told, f"{some}; none of them is probed over the network")
+    return effect.worst, (told, some, *_probed(pods), *_balanced(usage))
+
+
+def _of_nobody_yet(usage: Usage, told: str) -> tuple[Severity, tuple[str, ...]]:
+    """Pods get theirs as they start."""
+    policies = usage.policies
+    if isinstance(policies, Unknown):
+        return Severity.LOW, (f"no pod has security groups of its own; else {told}", policies.why)
+    if policies:
+        yet = f"no pod has security groups of its own yet, but SecurityGroupPolicies give them: {some_of(policies)}"
+        return Severity.MEDIUM, (yet, told)
+    return Severity.LOW, (f"no pod has security groups of its own; else {told}",)
+
+
+def _probed(pods: Sequence[Pod]) -> Iterator[str]:
+    """Which of them the kubelet will think dead, and what it does then."""
+    probes = {pod.key: pod.branch.probes if pod.branch else () for pod in pods}
+    ready = [key for key, each in probes.items() if any(probe.asks is Asks.READINESS for probe in each)]
+    live = [key for key, each in probes.items() if any(probe.asks is not Asks.READINESS for probe in each)]
+    if ready:
+        soonest = min(p.gives_up_after_s for key in ready for p in probes[key] if p.asks is Asks.READINESS)
+        yield f"readiness probes over the network, unready from {soonest} s on: {some_of(ready)}"
+    if live:
+        soonest = min(p.gives_up_after_s for key in live for p in probes[key] if p.asks is not Asks.READINESS)
+        yield f"liveness or startup probes over the network, containers restarted from {soonest} s on: {some_of(live)}"
+
+
+def _balanced(usage: Usage) -> Iterator[str]:
+    groups = usage.target_groups
+    if isinstance(groups, Unknown):
+        yield f"which target groups they stand in is not known: {groups.why}"
+    elif groups:
+        yield f"target groups they stand in: {some_of(groups)}"
+
+
+def _of_nodes(usage: Usage, effect: Effect, change: FieldChange, told: str) -> tuple[Severity, tuple[str, ...]]:
+    if change.field.variable == "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG":
+        configs = usage.eni_configs
+        if isinstance(configs, Unknown):
+            return effect.worst, (told, configs.why)
+        if not configs:
+            return Severity.LOW, (f"there is no ENIConfig; else {told}",)
+        return effect.worst, (told, f"ENIConfigs: {some_of(configs)}")
+    if change.field.variable == "ENABLE_PREFIX_DELEGATION":
+        fullest = usage.fullest
+        if isinstance(fullest, Unknown):
+            return effect.worst, (told, f"how full nodes are is not known: {fullest.why}")
+        if fullest is not None:
+            return effect.worst, (told, f"{fullest.node} takes {fullest.room} pods and has {fullest.pods}")
+    return effect.worst, (told,)
+
+
+def _enforcing(facts: AddonFacts, changes: Sequence[FieldChange], mode: Mode) -> str:
+    """The mode that holds after the update, "" if it is not known; strict is what vpc-cni does where nobody says
+    (README v1.23.0)."""
+    for change in changes:
+        if change.field.variable == _ENFORCING and change.fate(mode) is not Fate.KEPT:
+            return str(change.by_mode[mode].value) if change.fate(mode) is Fate.RESET else ""
+    for live in facts.objects:
+        if live.get("kind") != "DaemonSet":
+            continue
+        for container in at(live, "spec", "template", "spec", "containers") or ():
+            for entry in container.get("env") or ():
+                if entry.get("name") == _ENFORCING:
+                    return str(entry.get("value", ""))
+        return _STRICT
+    return ""
+
+
+def _is_on(value: object) -> bool:
+    """As Go's strconv.ParseBool, by which vpc-cni reads its variables."""
+    return value in ("1", "t", "T", "true", "TRUE", "True", True)

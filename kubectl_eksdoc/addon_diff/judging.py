@@ -1,0 +1,217 @@
+"""What the fate of the fields means: findings, in the mode that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubectl_eksdoc.addon_diff.effects import Users, effect_of
+from kubectl_eksdoc.addon_diff.expected import Witness
+from kubectl_eksdoc.addon_diff.exposure import exposed
+from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked
+from kubectl_eksdoc.addon_diff.fields import LiveField, some_of, value_of
+from kubectl_eksdoc.addon_diff.merging import MISSING, leaves
+from kubectl_eksdoc.addon_diff.modes import Fate, Mode
+from kubectl_eksdoc.addon_diff.prediction import FieldChange, Prediction
+from kubectl_eksdoc.addon_diff.rendering import knows_all, objects_of
+from kubectl_eksdoc.model.api_objects import Named, named
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
+
+Unread = tuple[Named, Unknown]
+
+
+def judged(
+    facts: AddonFacts, asked: Asked, changes: Sequence[FieldChange], unread: Sequence[Unread]
+) -> Iterator[Finding]:
+    """In no order."""
+    wanted = {leaf.path for leaf in leaves(asked.values or {})}
+    for change in changes:
+        if change.config in wanted and change.fate(asked.mode) in (Fate.RESET, Fate.FOLLOWS):
+            yield from _on_purpose(facts, asked.mode, change, changes)
+        elif change.at_risk:
+            yield from _of_field(facts, asked.mode, change, changes)
+    if not facts.objects and not unread and (facts.installed or not objects_of(facts.addon.name)):
+        yield _nothing_seen(facts)
+    elif facts.objects and not knows_all(facts.addon.name):
+        yield _not_all_seen(facts)
+    for of, why in unread:
+        yield Finding.of(
+            "addon-object-unread/judged",
+            _subject(of),
+            (why.why,),
+            remedy=(
+                Remedy(
+                    f"allow {why.missing} and ask again"
+                    if why.missing
+                    else "look at its managedFields in the live cluster"
+                ),
+            ),
+            of=of,
+            lacking=why.missing or why.why,
+        )
+
+
+def _nothing_seen(facts: AddonFacts) -> Finding:
+    return Finding.of(
+        "addon-object-unread/nothing-seen",
+        Subject("Addon", facts.addon.name),
+        ("it is not known here which objects it is made of, or none of them is there",),
+        addon_name=facts.addon.name,
+    )
+
+
+def _not_all_seen(facts: AddonFacts) -> Finding:
+    seen = ", ".join(str(named(each)) for each in facts.objects)
+    return Finding.of(
+        "addon-object-unread/not-all-seen",
+        Subject("Addon", facts.addon.name),
+        (f"read: {seen}",),
+        addon_name=facts.addon.name,
+    )
+
+
+def _subject(of: Named) -> Subject:
+    return Subject(of.kind, of.name, of.namespace)
+
+
+_CODES = {
+    Fate.RESET: Code.of("addon-field-reset"),
+    Fate.REMOVED: Code.of("addon-field-reset"),
+    Fate.CONFLICT: Code.of("addon-field-conflict"),
+    Fate.KEPT: Code.of("addon-field-kept"),
+    Fate.UNKNOWN: Code.of("addon-field-unknown"),
+}
+
+
+def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange, changes: Sequence[FieldChange]) -> Iterator[Finding]:
+    fate = change.fate(mode)
+    code = _CODES.get(fate)
+    if code is None:
+        return
+    if code is Code.of("addon-field-reset") and change.in_every_mode:
+        code = Code.of("addon-field-changed-in-every-mode")
+    severity, why = exposed(facts, change, changes, mode)
+    status = {Fate.KEPT: Status.PASS, Fate.UNKNOWN: Status.UNKNOWN}.get(fate, Status.FAIL)
+    if fate is Fate.KEPT and change.witness is Witness.VALUES:
+        severity, status = Severity.MEDIUM, Status.FAIL  # what the values say does not come to hold
+    elif fate is Fate.KEPT:
+        severity, why = Severity.LOW, tuple(f"if it were lost: {each}" for each in why)
+    elif fate is Fate.CONFLICT:
+        severity = Severity.MEDIUM  # nothing is lost: the update just fails
+    if change.witness is Witness.NEAREST:
+        code, status = Code.of("addon-field-unknown"), Status.UNKNOWN
+    told = (*why, *_evidence(change, mode))
+    yield _finding(code, severity, status, change, _told(change, mode), told, _remedies(facts, change, fate))
+    if change.expands and mode is not Mode.PRESERVE and fate is not Fate.UNKNOWN:
+        message = f"EKS does not own {calls(change.field)} today, and takes it over with {facts.target.version}"
+        yield _finding(
+            Code.of("addon-ownership-grows"), Severity.MEDIUM, Status.FAIL, change, message, (), (KEEP, DECLARE)
+        )
+
+
+def _on_purpose(
+    facts: AddonFacts, mode: Mode, change: FieldChange, changes: Sequence[FieldChange]
+) -> Iterator[Finding]:
+    """What the values of the call set is no loss, unless somebody uses what they turn off."""
+    severity, why = exposed(facts, change, changes, mode)
+    effect = effect_of(change.field)
+    if effect is None or effect.users is not Users.BRANCH_PODS or severity is Severity.LOW:
+        return
+    message = f"{calls(change.field)} is set to {value_of(change.by_mode[mode].value)} by the values of the call"
+    remedies = (Remedy("leave it as it is while somebody uses it"),)
+    yield _finding(Code.of("addon-field-reset"), severity, Status.FAIL, change, message, why, remedies)
+
+
+def _finding(
+    code: Code,
+    severity: Severity,
+    status: Status,
+    change: FieldChange,
+    message: str,
+    evidence: tuple[str, ...],
+    remedies: tuple[Remedy, ...],
+) -> Finding:
+    missing = "what EKS applies to this field" if status is Status.UNKNOWN else ""
+    return Finding(code, severity, status, _subject(change.field.of), message, evidence, remedies, missing)
+
+
+KEEP = Remedy("give the configuration values proposed here, in the same call that sets the version")
+DECLARE = Remedy(
+    "write the same values where the add-on is declared (Terraform, eksctl), before it is applied from there again",
+    when=When.TOMORROW,
+)
+_BY_HAND = Remedy("no configuration value that is known here leads to it: set it again right after the update")
+LEAVE = Remedy("no configuration value that is known here leads to it: update with PRESERVE, and look at it afterwards")
+_TRY = Remedy("try it on a cluster where nobody is hurt, as AWS asks for", when=When.TOMORROW)
+
+
+def _remedies(facts: AddonFacts, change: FieldChange, fate: Fate) -> tuple[Remedy, ...]:
+    schema = facts.target.schema
+    settable = change.config and (isinstance(schema, Unknown) or not schema.refuses(change.config))
+    by_hand = LEAVE if change.fate(Mode.PRESERVE) is Fate.KEPT else _BY_HAND
+    found = (KEEP, DECLARE) if settable else (by_hand,)
+    if change.witness is Witness.ROLE:
+        found = (Remedy(f"give it to the add-on in the same call: --service-account-role-arn {change.live}"), DECLARE)
+    return (*found, _TRY) if fate is Fate.KEPT else found
+
+
+def calls(field: LiveField) -> str:
+    """``DISABLE_TCP_EARLY_DEMUX of init container aws-vpc-cni-init``, ``.data.Corefile``."""
+    what = field.variable or str(field).rpartition(" - ")[2]
+    if not field.variable:
+        return what
+    return f"{what} of {'init ' if field.starts_first else ''}container {field.container}"
+
+
+def _told(change: FieldChange, mode: Mode) -> str:
+    who = " and ".join(change.owners) or "nobody"
+    set_by = f"{calls(change.field)}, set to {value_of(change.live, change.field)} by {who},"
+    after = change.by_mode[mode]
+    if after.fate is Fate.RESET and change.live in ("", MISSING):
+        again = value_of(after.value, change.field)
+        return f"{calls(change.field)}, emptied or removed by a user, is set to {again} again"
+    if after.fate is Fate.RESET:
+        return f"{set_by} is reset to {value_of(after.value, change.field)}"
+    if after.fate is Fate.REMOVED:
+        return f"{set_by} is removed: EKS named it so far, and names it no more"
+    if after.fate is Fate.CONFLICT:
+        return f"{set_by} is in conflict with what EKS applies: the update fails"
+    if after.fate is Fate.KEPT and change.witness is Witness.VALUES:
+        wanted = value_of(change.by_mode[Mode.OVERWRITE].value)
+        return f"{set_by} is kept, and the configuration values that set it to {wanted} do not come to hold"
+    if after.fate is Fate.KEPT:
+        return f"{set_by} is kept"
+    return f"{set_by} may be reset: what EKS applies there is not known"
+
+
+def _evidence(change: FieldChange, mode: Mode) -> Iterator[str]:
+    yield str(change.field)
+    if change.witness is not None:
+        yield f"why EKS applies it: {change.witness.value}"
+    yield f"confidence: {change.confidence(mode).value}"
+
+
+def may_return(predictions: Sequence[Prediction]) -> Iterator[Finding]:
+    """One for each object: a user has removed what its manifest has in every version."""
+    for each in predictions:
+        if each.may_return:
+            yield Finding.of(
+                "addon-field-unknown/may-return",
+                _subject(each.of),
+                ("where EKS applies one, it comes back in every mode, NONE and PRESERVE too",),
+                some_of=some_of([calls(field) for field in each.may_return]),
+            )
+
+
+def shared(predictions: Sequence[Prediction]) -> Iterator[Finding]:
+    """One for each object: who installed the add-on by Helm before has them all."""
+    for each in predictions:
+        if each.shared:
+            yield Finding.of(
+                "addon-field-unknown/shared",
+                _subject(each.of),
+                ("where the version changes one, NONE fails on it and OVERWRITE takes it",),
+                remedy=(_TRY,),
+                some_of=some_of([calls(field) for field in each.shared]),
+            )

@@ -1,0 +1,206 @@
+"""What EKS applies for a version of an add-on: the public manifests of its versions (knowledge/addon_manifests.json).
+
+They are the upstream's, or of clusters that EKS made: EKS has labels and a registry of its own, so where a manifest
+says the same for both versions, what EKS owns today counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from kubectl_eksdoc.addon_diff.fields import value_at
+from kubectl_eksdoc.kubernetes.api.ownership.steps import keys_of, value_of
+from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
+from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.knowledge import Source, records
+from kubectl_eksdoc.model.versions import parse
+
+Values = Mapping[Path, Any]
+"""Leaves of an object; an item that has nothing but its keys is one itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """`changes`: by object (``DaemonSet aws-node``) and path, what is other than in the version before; null: gone."""
+
+    addon: str
+    version: str
+    changes: Doc
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The manifest of `version`; not `exact`: it is the nearest to the one that is meant."""
+
+    version: str
+    objects: Mapping[str, Values]
+    exact: bool = True
+
+    def of(self, named: Named) -> Values:
+        return self.objects.get(f"{named.kind} {named.name}", {})
+
+    def without_container(self, name: str) -> Known:
+        """As the chart makes it where values leave that container out."""
+        step = f'k:{{"name":"{name}"}}'
+        kept = {of: {path: each[path] for path in each if step not in path} for of, each in self.objects.items()}
+        return replace(self, objects=kept)
+
+    def named(self, version: str) -> Known:
+        """Where it names its version, with `version`, as upstream has it; images keep EKS's build."""
+        old, new = upstream(self.version), upstream(version)
+        named = {
+            of: {path: _named(value, path, old, new, version) for path, value in values.items()}
+            for of, values in self.objects.items()
+        }
+        return Known(version, named, self.exact)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """Of today's version and of the target."""
+
+    now: Known
+    target: Known
+
+    @property
+    def exact(self) -> bool:
+        return self.now.exact and self.target.exact
+
+
+def manifests(addon: str, now: str, target: str, agent: bool) -> Manifests | None:
+    """None for an add-on of which none is known. `agent`: vpc-cni's network policy agent is on."""
+    known = _all(addon)
+    if not known or parse(now) is None or parse(target) is None:
+        return None
+    found = (_nearest(known, version) for version in (now, target))
+    return Manifests(*(each if agent else each.without_container("aws-eks-nodeagent") for each in found))
+
+
+def _nearest(known: tuple[Known, ...], wanted: str) -> Known:
+    """The version itself; else the one before it, which is as good where the one after it says the same but for images
+    and the version's own name."""
+    exact = [each for each in known if _order(each.version) == _order(wanted)]
+    whole = [
+        each for each in known if _order(each.version)[:3] == _order(wanted)[:3] and "eksbuild" not in each.version
+    ]
+    if exact or whole:
+        return (exact or whole)[0].named(wanted)
+    older = [each for each in known if _order(each.version) < _order(wanted)]
+    newer = [each for each in known if _order(wanted) < _order(each.version)]
+    best = older[-1] if older else newer[0]
+    alike = bool(older and newer) and _but_version(older[-1]) == _but_version(newer[0])
+    return replace(best.named(wanted), exact=alike)
+
+
+def _but_version(known: Known) -> object:
+    return {
+        of: {path: value for path, value in values.items() if not _names_version(path)}
+        for of, values in known.objects.items()
+    }
+
+
+def _names_version(path: Path) -> bool:
+    return path[-1] in ("f:image", "f:app.kubernetes.io/version") or 'k:{"name":"VPC_CNI_VERSION"}' in path
+
+
+def _order(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version))
+
+
+@cache
+def _all(addon: str) -> tuple[Known, ...]:
+    """The oldest first."""
+    found: list[Known] = []
+    objects: dict[str, dict[Path, Any]] = {}
+    for each in (each for each in records(Manifest, "addon_manifests") if each.addon == addon):
+        objects = {of: dict(values) for of, values in objects.items()}
+        for of, changes in each.changes.items():
+            values = objects.setdefault(of, {})
+            for text, value in changes.items():
+                path = tuple(text.split(" "))
+                values[path] = value
+                if value is None:
+                    del values[path]
+        found.append(Known(each.version, objects))
+    return tuple(sorted(found, key=lambda each: _order(each.version)))
+
+
+def built(values: Values) -> Doc:
+    """The part of an object that has these leaves."""
+    root: Doc = {}
+    for path, value in values.items():
+        at: Any = root
+        for step, below in zip(path, (*path[1:], ""), strict=True):
+            last = below == ""
+            if step.startswith("f:"):
+                new: Any = value if last else [] if below[:2] in ("k:", "v:") else {}
+                at = at.setdefault(step[2:], new)
+            elif step.startswith("k:"):
+                keys = keys_of(step)
+                item = next((each for each in at if all(each.get(key) == keys[key] for key in keys)), None)
+                if item is None:
+                    at.append(item := dict(keys))
+                at = item
+            else:
+                at.append(value_of(step))
+    return root
+
+
+def upstream(version: str) -> str:
+    """``v1.20.4-eksbuild.2`` → ``v1.20.4``."""
+    return version.partition(_BUILD)[0]
+
+
+def _named(value: Any, path: Path, old: str, new: str, version: str) -> Any:
+    if not _names_version(path) or not isinstance(value, str):
+        return value
+    if path[-1] != "f:image":
+        return new if value == old else value
+    repository, _, tag = value.rpartition(":")
+    return f"{repository}:{version}" if upstream(tag) == old else value
+
+
+def in_registry(image: Any, host: str) -> Any:
+    """As EKS names it: in the registry of the cluster's region, and with a build. The number of the build of another
+    program than the add-on's own (the network policy agent) is not known."""
+    if not isinstance(image, str):
+        return image
+    here = f"{host or _REGISTRY}/{image.partition('/')[2]}"
+    return here if _BUILD in here or "@" in here else here + _SOME_BUILD
+
+
+def may_be(live: object, image: object) -> bool:
+    """The live image may be the one that EKS applies, of which the registry or the build is not known."""
+    if not isinstance(live, str) or not isinstance(image, str) or live == image:
+        return False
+    if image.endswith(_SOME_BUILD):
+        live, image = upstream(live), upstream(image)
+    if image.startswith(_REGISTRY):
+        live, image = live.partition("/")[2], image.partition("/")[2]
+    return live == image
+
+
+def has_some_build(image: object) -> bool:
+    """The number of its build, or its registry, is not known."""
+    return isinstance(image, str) and (image.endswith(_SOME_BUILD) or image.startswith(_REGISTRY))
+
+
+_BUILD = "-eksbuild"
+_SOME_BUILD = f"{_BUILD}.N"
+_REGISTRY = "ACCOUNT.dkr.ecr.REGION.amazonaws.com"
+
+
+def registry_of(doc: Doc, mine: object, values: Values, place: Place) -> str:
+    """The host of an image that EKS itself has there, "" where it has none."""
+    for path in values:
+        if path[-1] == "f:image" and path in mine:  # type: ignore[operator]
+            host, _, rest = str(value_at(doc, path, place)).partition("/")
+            if rest:
+                return host
+    return ""

@@ -1,0 +1,120 @@
+"""Configuration values put together: objects merge, everything else, lists too, is taken as a whole.
+
+That is how Helm merges values, and so how a chart's defaults and what is configured become what is applied. Unlike
+there, null is a value here, as EKS's schemas allow it for some keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.aws.configuration import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Nothing stands there, which is not null."""
+
+
+MISSING = Missing()
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A value that is no object, or an empty one; a list is one as a whole."""
+
+    path: Path
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """`changed`: the paths at which `values` differ from what they were before, sorted; of what is new or taken away as
+    a whole object, its leaves."""
+
+    values: Doc
+    changed: tuple[Path, ...]
+
+
+def merged(below: Doc, above: Doc) -> Merged:
+    """What `above` says holds, the rest of `below` stays."""
+    values = _over(below, above)
+    return Merged(values, differences(below, values))
+
+
+def _over(below: Doc, above: Doc) -> Doc:
+    made = dict(below)
+    for key, value in above.items():
+        old = made.get(key)
+        made[key] = _over(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return made
+
+
+def differences(before: Doc, after: Doc) -> tuple[Path, ...]:
+    """The leaves that one of them has and the other has not, or not so."""
+    old, new = ({leaf.path: leaf.value for leaf in leaves(each)} for each in (before, after))
+    return tuple(sorted(path for path in old.keys() | new.keys() if not same(*_at(path, old, new))))
+
+
+def _at(path: Path, old: dict[Path, Any], new: dict[Path, Any]) -> tuple[Any, Any]:
+    return old.get(path, MISSING), new.get(path, MISSING)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether they are the same in JSON: true is not 1, and 1.0 is not 1, as a configuration is text in the end."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+def value_at(values: Doc, path: Sequence[str]) -> Any:
+    """What stands at a path, `MISSING` for nothing. Lists are not looked into."""
+    found: Any = values
+    for step in path:
+        if not isinstance(found, dict) or step not in found:
+            return MISSING
+        found = found[step]
+    return found
+
+
+def with_value(values: Doc, path: Sequence[str], value: Any) -> Doc:
+    """`values` with another value at a path; what is no object on the way gives way to one."""
+    first, rest = path[0], path[1:]
+    if not rest:
+        return {**values, first: value}
+    inner = values.get(first)
+    return {**values, first: with_value(inner if isinstance(inner, dict) else {}, rest, value)}
+
+
+def without_value(values: Doc, path: Sequence[str]) -> Doc:
+    """`values` without what stands at a path, nor the objects that this leaves empty."""
+    first, rest = path[0], path[1:]
+    if first not in values:
+        return values
+    inner = values[first]
+    if rest and not isinstance(inner, dict):
+        return values
+    left = without_value(inner, rest) if rest else {}
+    if left or (rest and left == inner):
+        return {**values, first: left}
+    return {key: value for key, value in values.items() if key != first}
+
+
+def leaves(values: Doc) -> tuple[Leaf, ...]:
+    """All that is said, sorted by path; () for ``{}``."""
+    return tuple(sorted(_leaves((), values), key=lambda leaf: leaf.path))
+
+
+def _leaves(path: Path, values: Doc) -> Iterator[Leaf]:
+    for key, value in values.items():
+        if isinstance(value, dict) and value:
+            yield from _leaves((*path, key), value)
+        else:
+            yield Leaf((*path, key), value)

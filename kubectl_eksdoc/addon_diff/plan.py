@@ -1,0 +1,166 @@
+"""The update of an add-on as it would be: each field in each mode, what it means, and values that change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from kubectl_eksdoc.addon_diff.circumstances import circumstances
+from kubectl_eksdoc.addon_diff.corefile import corefile
+from kubectl_eksdoc.addon_diff.expected import Update
+from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked
+from kubectl_eksdoc.addon_diff.judging import Unread, judged, may_return, shared
+from kubectl_eksdoc.addon_diff.manifests import manifests
+from kubectl_eksdoc.addon_diff.merging import Missing, leaves, merged, with_value
+from kubectl_eksdoc.addon_diff.prediction import FieldChange, Prediction, predict
+from kubectl_eksdoc.addon_diff.rendering import Rendered, rendered, role_rendered
+from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries
+from kubectl_eksdoc.kubernetes.keeping import has_digest
+from kubectl_eksdoc.model.api_objects import Doc, at, named
+from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.model.aws.configuration import Broken
+from kubectl_eksdoc.model.findings import Finding, in_order
+
+
+@dataclass(frozen=True, slots=True)
+class WayOut:
+    """`values`, given in the call that updates, keep the fields `keeps` as they are; to those of `cannot` no value
+    leads. `broken`: what of it the target's schema does not allow."""
+
+    values: Doc
+    keeps: tuple[FieldChange, ...]
+    cannot: tuple[FieldChange, ...]
+    broken: tuple[Broken, ...] | Unknown = ()
+
+    @property
+    def usable(self) -> bool:
+        """It keeps something, and EKS takes it; what only a format of EKS's own speaks against is tried."""
+        refused = () if isinstance(self.broken, Unknown) else [each for each in self.broken if not each.doubtful]
+        return bool(self.keeps) and not refused
+
+
+@dataclass(frozen=True, slots=True)
+class AddonPlan:
+    """`findings` are of the mode that was asked for, worst first. `way_out` is None where nothing is at risk."""
+
+    facts: AddonFacts
+    asked: Asked
+    predictions: tuple[Prediction, ...]
+    findings: tuple[Finding, ...]
+    way_out: WayOut | None
+
+    @property
+    def changes(self) -> tuple[FieldChange, ...]:
+        """By object and field."""
+        return tuple(change for each in self.predictions for change in each.changes)
+
+    @property
+    def unsure(self) -> tuple[FieldChange, ...]:
+        """At risk, and what the mode that was asked for makes of it is concluded or believed only (--strict)."""
+        mode = self.asked.mode
+        return tuple(each for each in self.changes if each.at_risk and each.confidence(mode) is not Confidence.HIGH)
+
+    @property
+    def conflict(self) -> str:
+        """The message by which the update fails with NONE, "" where it does not."""
+        return "\n".join(each.conflict for each in self.predictions if each.conflict)
+
+
+Judge = Callable[[Doc], "tuple[Broken, ...] | Unknown"]
+"""What of configuration values the target's schema does not allow."""
+
+
+def plan_update(facts: AddonFacts, asked: Asked, judge: Judge) -> AddonPlan:
+    """What the update does."""
+    values = _values(facts, asked)
+    predictions, unreadable = _predicted(facts, values)
+    changes = tuple(change for each in predictions for change in each.changes)
+    way_out = _way_out(facts, asked, [change for change in changes if change.at_risk], judge)
+    unread = (*facts.unread, *unreadable)
+    found = (
+        *judged(facts, asked, changes, unread),
+        *shared(predictions),
+        *may_return(predictions),
+        *circumstances(facts, asked, judge(values) if values else ()),
+        *corefile(facts, values, changes, asked.mode),
+    )
+    return AddonPlan(facts, asked, predictions, in_order(found), way_out)
+
+
+def _values(facts: AddonFacts, asked: Asked) -> Doc | None:
+    """Those that hold after the call, None where they are not known."""
+    if asked.values is not None:
+        return asked.values
+    return None if isinstance(facts.values, Unknown) else facts.values
+
+
+def _predicted(facts: AddonFacts, values: Doc | None) -> tuple[tuple[Prediction, ...], tuple[Unread, ...]]:
+    update = _update(facts, values)
+    found: list[Prediction] = []
+    unreadable: list[Unread] = []
+    for live in facts.objects:
+        try:
+            found.append(predict(live, update))
+        except MalformedEntries as error:
+            unreadable.append((named(live), Unknown(f"its managedFields cannot be used: {error}")))
+    return tuple(found), tuple(unreadable)
+
+
+def _update(facts: AddonFacts, values: Doc | None) -> Update:
+    today = {} if isinstance(facts.values, Unknown) else facts.values
+    name, now, target = facts.addon.name, facts.now.chart, facts.target.chart
+    schema, schema_now = (None if isinstance(of.schema, Unknown) else of.schema for of in (facts.target, facts.now))
+    role = role_rendered(name, facts.addon.role)
+    if values is None:
+        return Update((), role, frozenset(), schema, schema_now, name, False, facts.now.version)
+    agent = all(at(each, "nodeAgent", "enabled") is not False for each in (today, values))
+    # Of the objects as they are: of a later step of several, `now` is what the step before it leads to.
+    shipped = manifests(name, facts.addon.version, facts.target.version, agent)
+    before: tuple[Rendered, ...] = ()
+    if isinstance(target, Unknown):
+        after = rendered(name, values)
+    else:
+        after = rendered(name, merged(target, values).values)
+        # Without today's chart nobody knows what is not rendered any more.
+        before = () if isinstance(now, Unknown) else rendered(name, merged(now, today).values)
+    explicit = frozenset(leaf.path for leaf in leaves(values))
+    whole = not isinstance(target, Unknown)
+    return Update(
+        before,
+        (*after, *role),
+        explicit,
+        schema,
+        schema_now,
+        name,
+        whole,
+        facts.now.version,
+        agent,
+        shipped,
+        None if isinstance(facts.values, Unknown) else frozenset(leaf.path for leaf in leaves(facts.values)),
+    )
+
+
+def _way_out(facts: AddonFacts, asked: Asked, at_risk: Iterable[FieldChange], judge: Judge) -> WayOut | None:
+    """Today's values, with those asked for over them, and each field at risk as it is live but for what was asked. They
+    are tried, not just believed. None, too, where today's are not known: what is given replaces all of them."""
+    risky = tuple(at_risk)
+    if not risky or isinstance(facts.values, Unknown):
+        return None
+    values = merged(facts.values, asked.values or {}).values
+    wanted = {leaf.path for leaf in leaves(asked.values or {})}
+    for change in risky:
+        if _settable(change, facts) and change.config not in wanted:
+            values = with_value(values, change.config, change.live)
+    after, _ = _predicted(facts, values)
+    lost = {change.field for each in after for change in each.changes if change.at_risk}
+    keeps = tuple(change for change in risky if change.field not in lost)
+    return WayOut(values, keeps, tuple(change for change in risky if change.field in lost), judge(values))
+
+
+def _settable(change: FieldChange, facts: AddonFacts) -> bool:
+    """The target's schema lets it be; where the schema is not known it is tried all the same. Of a snapshot the value
+    may be known as a digest only."""
+    if has_digest(change.live) or isinstance(change.live, Missing):
+        return False
+    schema = facts.target.schema
+    return bool(change.config) and (isinstance(schema, Unknown) or not schema.refuses(change.config))

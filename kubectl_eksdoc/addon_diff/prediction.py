@@ -1,0 +1,270 @@
+"""What an update does to the fields of one live object, in each mode: by applying what is expected, as a server would.
+
+Source of the rule: aws/containers-roadmap and amazon-vpc-cni-k8s #2316 (the add-on is the chart, applied server-side),
+the recorded applies of a real server, field.md 11b.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from typing import Any
+
+from kubectl_eksdoc.addon_diff.differing import differing
+from kubectl_eksdoc.addon_diff.expected import EKS, Expected, Update, Witness, expected
+from kubectl_eksdoc.addon_diff.fields import LiveField, value_at
+from kubectl_eksdoc.addon_diff.manifests import has_some_build
+from kubectl_eksdoc.addon_diff.merging import Missing
+from kubectl_eksdoc.addon_diff.modes import Fate, Mode
+from kubectl_eksdoc.addon_diff.standing import missing
+from kubectl_eksdoc.kubernetes.api.defaults import with_defaults
+from kubectl_eksdoc.kubernetes.api.ownership.applying import Applied, Refused, apply
+from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
+from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, Owner, without_entries
+from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, Fields
+from kubectl_eksdoc.kubernetes.api.ownership.items import steps_of
+from kubectl_eksdoc.kubernetes.api.ownership.merging import removed
+from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
+from kubectl_eksdoc.kubernetes.api.ownership.trees import Path, names_item, tree_of
+from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of
+from kubectl_eksdoc.model.api_objects import Doc, Named, named
+from kubectl_eksdoc.model.asked import Confidence
+from kubectl_eksdoc.model.aws.configuration import Path as ConfigPath
+
+_NOW = "2000-01-01T00:00:00Z"
+"""Entries get a time, which nobody looks at here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """A field in one mode; `value` is what stands there afterwards, `MISSING` for nothing, and None if unknown."""
+
+    fate: Fate
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """A field that an update may change. `owners` are who has it today, `config` where it stands in configuration
+    values, () if nothing there leads to it. `expands`: EKS takes over what it has not had so far."""
+
+    field: LiveField
+    live: Any
+    owners: tuple[str, ...]
+    by_mode: Mapping[Mode, Foretold]
+    config: ConfigPath = ()
+    witness: Witness | None = None
+    expands: bool = False
+
+    def fate(self, mode: Mode) -> Fate:
+        return self.by_mode[mode].fate
+
+    @property
+    def at_risk(self) -> bool:
+        """What a user has set, emptied or removed may be lost in one mode or the other."""
+        return any(
+            each.fate in (Fate.RESET, Fate.REMOVED, Fate.CONFLICT, Fate.UNKNOWN) for each in self.by_mode.values()
+        )
+
+    @property
+    def in_every_mode(self) -> bool:
+        """NONE and PRESERVE do not save it: nobody owns what is emptied or removed, and EKS stops naming the rest."""
+        return self.fate(Mode.PRESERVE) in (Fate.RESET, Fate.REMOVED)
+
+    def exact(self, mode: Mode) -> bool:
+        """What stands there afterwards is known in full. What a public manifest has anew, EKS's build may not have."""
+        told = self.by_mode[mode]
+        anew = self.witness in (Witness.MANIFEST, Witness.NEAREST) and EKS.manager not in self.owners
+        return not (has_some_build(told.value) or (anew and told.fate is Fate.FOLLOWS))
+
+    def confidence(self, mode: Mode) -> Confidence:
+        """How sure it is: what EKS owns is seen, what the chart sets is concluded, what PRESERVE does is believed."""
+        if self.fate(mode) is Fate.UNKNOWN or self.witness in (None, Witness.CHART, Witness.NEAREST):
+            return Confidence.LOW
+        if mode is Mode.PRESERVE and self.fate(Mode.NONE) is Fate.CONFLICT:
+            return Confidence.LOW
+        return Confidence.HIGH if self.witness is Witness.VALUES else Confidence.MEDIUM
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Of one object, sorted by field. `conflict`: the message by which NONE fails, "" where it does not. `shared`: what
+    EKS and somebody else have alike: where the version changes it, it is in conflict, too. `may_return`: what a
+    user has emptied or removed, where it is not known what EKS applies; it comes back in every mode."""
+
+    of: Named
+    changes: tuple[FieldChange, ...]
+    conflict: str = ""
+    shared: tuple[LiveField, ...] = ()
+    may_return: tuple[LiveField, ...] = ()
+
+
+def predict(live: Doc, update: Update, schema: Schema | None = None) -> Prediction:
+    """
+    Raises:
+        MalformedEntries: it has managedFields that no server wrote, or what EKS applies cannot be told from them.
+    """
+    of = named(live)
+    known_as = schema or schema_of(of.api_version, of.kind)
+    will = expected(live, of, update, known_as)
+    outcomes, conflicts = _outcomes(live, will, known_as)
+    before = with_defaults(without_entries(live))
+    touched = {path for after in outcomes.values() for path in differing(before, after, known_as)}
+    gone = missing(of, before, will, update, known_as)
+    returns = {path for path, certain in gone.items() if certain and path in touched}
+    in_conflict = {each for path in conflicts for each in _single(before, path, known_as)}
+    paths = in_conflict | set(will.unsure) | _doubtful(before, will, known_as)
+    paths |= {each for path in touched for each in _single(before, path, known_as)}
+    twice = {path for path in _twice(before, will, known_as) if not any(each[: len(path)] == path for each in paths)}
+    unsure = twice | {*will.unsure, *will.doubted}
+    changes = [
+        _change(of, path, before, will, outcomes, in_conflict, known_as, update, path in returns, path in unsure)
+        for path in paths | twice
+    ]
+    message = _message(of, conflicts)
+    shared = tuple(sorted(LiveField(of, path) for path in will.shared if path not in paths))
+    maybe = tuple(sorted(LiveField(of, path) for path in gone if path not in returns))
+    return Prediction(of, tuple(sorted(changes, key=lambda change: change.field)), message, shared, maybe)
+
+
+def _outcomes(live: Doc, will: Expected, schema: Schema) -> tuple[dict[Mode, Doc], tuple[Path, ...]]:
+    """The object after the update in each mode, and with which fields NONE ends in conflict, by their order."""
+    forced = apply(live, will.config, EKS.manager, True, _NOW, schema)
+    if isinstance(forced, Refused):
+        raise MalformedEntries(f"EKS cannot apply what it owns: {forced.message}")
+    gently = apply(live, will.config, EKS.manager, False, _NOW, schema)
+    conflicts: tuple[Path, ...] = ()
+    preserved = gently
+    config = will.config
+    while isinstance(preserved, Conflicts):
+        found = tuple(dict.fromkeys(conflict.path for conflict in preserved.found))
+        conflicts = (*conflicts, *(path for path in found if path not in conflicts))
+        for path in found:
+            config = removed(config, Fields(tree_of(path)), schema.root)
+        preserved = apply(live, config, EKS.manager, False, _NOW, schema)
+    after = {
+        Mode.OVERWRITE: forced,
+        Mode.PRESERVE: preserved,
+        Mode.NONE: Applied(live) if isinstance(gently, Conflicts) else gently,
+    }
+    done = {mode: each.doc for mode, each in after.items() if isinstance(each, Applied)}
+    return {mode: with_defaults(without_entries(doc)) for mode, doc in done.items()}, conflicts
+
+
+def _doubtful(before: Doc, will: Expected, schema: Schema) -> set[Path]:
+    """What the chart renders differently, though nothing says that EKS applies it: live it stands otherwise."""
+    found = set()
+    for path, part in will.doubted.items():
+        live = value_at(before, path, schema.root)
+        if not isinstance(live, Missing) and live != value_at(part.part, path, schema.root):
+            found.add(path)
+    return found
+
+
+def _change(
+    of: Named,
+    path: Path,
+    before: Doc,
+    will: Expected,
+    outcomes: Mapping[Mode, Doc],
+    conflicts: Set[Path],
+    schema: Schema,
+    update: Update,
+    returns: bool,
+    unknown: bool,
+) -> FieldChange:
+    live = "" if returns and _is_variable(before, path, schema) else value_at(before, path, schema.root)
+    having = [owner for owner, fields in will.owners.items() if path in fields]
+    owners = tuple(sorted({_called(owner) for owner in having}))
+    now, target = update.values_of(of)
+    defaulted = path in target and path not in now  # by the API server, and nobody's
+    others = any(owner != EKS for owner in having) or not (having or defaulted)
+    by_mode: dict[Mode, Foretold] = {}
+    for mode in Mode:
+        if mode is Mode.NONE and path in conflicts:
+            by_mode[mode] = Foretold(Fate.CONFLICT, live)
+        elif returns:  # in NONE once nothing else is in conflict
+            by_mode[mode] = Foretold(Fate.RESET, value_at(outcomes[Mode.PRESERVE], path, schema.root))
+        elif unknown or mode not in outcomes:
+            by_mode[mode] = Foretold(Fate.UNKNOWN)
+        else:
+            by_mode[mode] = _foretold(live, value_at(outcomes[mode], path, schema.root), others)
+    mine = will.owners.get(EKS)
+    entry = mine is not None and (path in mine or path[:-1] in mine)
+    return FieldChange(
+        LiveField(of, path),
+        live,
+        owners,
+        by_mode,
+        will.paths.get(path, ()),
+        will.why.get(path) or (Witness.OWNED if entry else None),
+        expands=not entry and not isinstance(live, Missing) and _is_new(will.paths.get(path, ()), update),
+    )
+
+
+def _called(owner: Owner) -> str:
+    """A user can write as `eks`, too; EKS itself only applies."""
+    return (
+        f"{owner.manager} (Update)" if owner.manager == EKS.manager and owner.operation == "Update" else owner.manager
+    )
+
+
+def _twice(doc: Doc, will: Expected, schema: Schema) -> Iterator[Path]:
+    """Items that are there more than once, in lists beside which EKS has something: it lost them to whoever wrote the
+    second, and nobody knows whether it applies one."""
+    eks = {path[:at] for path in will.owners.get(EKS, NONE) for at in range(len(path))}
+
+    def below(value: Any, place: Place, path: Path) -> Iterator[Path]:
+        if isinstance(value, dict):
+            for name, each in value.items():
+                yield from below(each, place.under(name), (*path, field_step(name)))
+        elif isinstance(value, list) and place.list_type == "map" and path[:-1] in eks:
+            for step, items in steps_of(value, place).items():
+                if len(items) > 1:
+                    yield (*path, step)
+                yield from below(items[-1], place.of_items(), (*path, step))
+
+    return below(doc, schema.root, ())
+
+
+def _single(doc: Doc, path: Path, schema: Schema) -> tuple[Path, ...]:
+    """Items with the same key are owned as one; what changes in them is told by the fields of the last one."""
+    if not path[-1].startswith("k:"):
+        return (path,)
+    item = value_at(doc, path, schema.root)
+    below = ((*path, field_step(name)) for name in (item if isinstance(item, dict) else ()))
+    return tuple(each for each in below if not names_item(each)) or (path,)
+
+
+def _is_variable(doc: Doc, path: Path, schema: Schema) -> bool:
+    """The entry of the environment variable is there, without a value."""
+    return path[-3:-2] == (field_step("env"),) and not isinstance(value_at(doc, path[:-1], schema.root), Missing)
+
+
+def _is_new(config: ConfigPath, update: Update) -> bool:
+    """The target's schema has it, or may, and today's has it not, or may not."""
+    if not config:
+        return False
+    now, target = update.schema_now, update.schema
+    return (now is None or now.of(config) is None) and (target is None or target.of(config) is not None)
+
+
+def _foretold(live: Any, after: Any, somebodys: bool) -> Foretold:
+    if after == live:
+        return Foretold(Fate.KEPT, live)
+    if isinstance(live, Missing):
+        return Foretold(Fate.FOLLOWS, after)
+    if isinstance(after, Missing):
+        return Foretold(Fate.REMOVED if somebodys else Fate.FOLLOWS, after)
+    return Foretold(Fate.RESET if somebodys else Fate.FOLLOWS, after)
+
+
+def _message(of: Named, conflicts: tuple[Path, ...]) -> str:
+    """As EKS words it (amazon-vpc-cni-k8s #2607); "" where there is none."""
+    if not conflicts:
+        return ""
+    fields = "\n".join(str(LiveField(of, path)) for path in conflicts)
+    return (
+        f"Conflicts found when trying to apply. Will not continue due to resolve conflicts mode. Conflicts:\n{fields}"
+    )

@@ -1,0 +1,189 @@
+"""What was foretold of each field, as it is kept in a journal: so that who comes later can compare it with what is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from kubectl_eksdoc.addon_diff.fields import LiveField
+from kubectl_eksdoc.addon_diff.merging import MISSING, Missing
+from kubectl_eksdoc.addon_diff.modes import Fate, Mode
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.prediction import FieldChange
+from kubectl_eksdoc.kubernetes.keeping import Digests
+from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.asked import Confidence
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """`live`: what stood there before; `value`: what is to stand there, both `MISSING` for nothing. Where `fate` is
+    unknown, `value` says nothing. `at_risk`: somebody had set it."""
+
+    field: LiveField
+    live: Any
+    fate: Fate
+    value: Any
+    sure: Confidence
+    at_risk: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """All that an update of `addon` to `target` is held against. `objects` are the live ones of before, with their
+    managedFields; `unread` those that nobody could read. `shared`: fields that EKS and somebody else have alike, of
+    which nobody knows what the version makes; `was`: the version of before, "" where it was not written down. `key`:
+    of the digests in the place of texts, "" where texts stand."""
+
+    addon: str
+    target: str
+    mode: Mode
+    fields: tuple[Expectation, ...]
+    objects: tuple[Doc, ...]
+    unread: tuple[Named, ...] = ()
+    shared: tuple[LiveField, ...] = ()
+    was: str = ""
+    key: str = ""
+
+    def sealed(self, doc: Doc) -> Doc:
+        """An object of now, as those of `objects` are."""
+        return cast(Doc, sealed(doc, self.key))
+
+    def sealed_at(self, field: LiveField, value: Any) -> Any:
+        """What stands there now, as the values of `fields` are."""
+        return value if field.printed(value) == value else sealed(value, self.key)
+
+
+_PLAIN = frozenset(
+    ("apiVersion", "kind", "name", "namespace", "uid", "key", "type", "protocol", "mountPath", "ip", "topologyKey")
+)
+"""Keys of objects whose texts name things, and by which items of a list are found again."""
+
+
+def sealed(value: Any, key: str) -> Any:
+    """Of an object that is kept: digests of its texts, but of those that name things. No `key`: as it is. A key is no
+    secret: whoever has the file can try out which short password has a digest, and can read none."""
+    return _sealed(value, Digests(key.encode()), "") if key else value
+
+
+def _sealed(value: Any, digests: Digests, name: str) -> Any:
+    if name in ("managedFields", "finalizers"):
+        return value
+    if isinstance(value, dict):
+        return {each: _sealed(found, digests, each) for each, found in value.items()}
+    if isinstance(value, list):
+        return [_sealed(each, digests, name) for each in value]
+    return digests.of(value) if isinstance(value, str) and name not in _PLAIN else value
+
+
+def expected_of(plan: AddonPlan, keeps: Iterable[FieldChange] = ()) -> Expected:
+    """Of the plan of what is sent, but for what follows the version and is not known in full. `keeps`: fields that its
+    values keep, which that plan need not speak of."""
+    mode = plan.asked.mode
+    foretold = [
+        _expectation(change, mode)
+        for change in plan.changes
+        if change.exact(mode) or change.fate(mode) is not Fate.FOLLOWS
+    ]
+    spoken_of = {each.field for each in foretold}
+    kept = [
+        Expectation(change.field, change.live, Fate.KEPT, change.live, Confidence.HIGH, True)
+        for change in keeps
+        if change.field not in spoken_of
+    ]
+    fields = tuple(sorted((*foretold, *kept), key=lambda each: each.field))
+    facts = plan.facts
+    unread = tuple(of for of, _ in facts.unread)
+    shared = tuple(field for each in plan.predictions for field in each.shared)
+    was = facts.addon.version
+    return Expected(facts.addon.name, facts.target.version, mode, fields, facts.objects, unread, shared, was)
+
+
+def _expectation(change: FieldChange, mode: Mode) -> Expectation:
+    fate, value = change.fate(mode), change.by_mode[mode].value
+    if fate is Fate.UNKNOWN or not change.exact(mode):
+        fate, value = Fate.UNKNOWN, MISSING
+    return Expectation(change.field, change.live, fate, value, change.confidence(mode), change.at_risk)
+
+
+def to_doc(expected: Expected, key: str) -> Doc:
+    """As JSON has it, with digests in the place of texts that may be secrets; what stands nowhere is absent."""
+    kept = replace(expected, key=key)
+    fields = [
+        replace(each, live=kept.sealed_at(each.field, each.live), value=kept.sealed_at(each.field, each.value))
+        for each in expected.fields
+    ]
+    return {
+        "key": key,
+        "addon": expected.addon,
+        "target": expected.target,
+        "was": expected.was,
+        "mode": expected.mode.value,
+        "fields": [_to_doc(each) for each in fields],
+        "objects": [kept.sealed(each) for each in expected.objects],
+        "unread": [_of_to_doc(each) for each in expected.unread],
+        "shared": [_field_to_doc(each) for each in expected.shared],
+    }
+
+
+def _to_doc(each: Expectation) -> Doc:
+    return {
+        **_field_to_doc(each.field),
+        "field": str(each.field),
+        **_given("live", each.live),
+        "fate": each.fate.value,
+        **(_given("value", each.value) if each.fate is not Fate.UNKNOWN else {}),
+        "sure": each.sure.value,
+        "atRisk": each.at_risk,
+    }
+
+
+def _field_to_doc(field: LiveField) -> Doc:
+    return {"object": _of_to_doc(field.of), "path": list(field.path)}
+
+
+def _given(key: str, value: Any) -> Doc:
+    return {} if isinstance(value, Missing) else {key: value}
+
+
+def _of_to_doc(of: Named) -> Doc:
+    return {"apiVersion": of.api_version, "kind": of.kind, "namespace": of.namespace, "name": of.name}
+
+
+def from_doc(doc: Doc) -> Expected:
+    """
+    Raises:
+        KeyError, TypeError, ValueError: it is none of `to_doc`.
+    """
+    return Expected(
+        str(doc["addon"]),
+        str(doc["target"]),
+        Mode(doc["mode"]),
+        tuple(map(_from_doc, _list(doc["fields"]))),
+        tuple(_list(doc["objects"])),
+        tuple(map(_of_from_doc, _list(doc["unread"]))),
+        tuple(map(_field_from_doc, _list(doc["shared"]))),
+        was=str(doc.get("was", "")),
+        key=str(doc.get("key", "")),
+    )
+
+
+def _from_doc(doc: Doc) -> Expectation:
+    field = _field_from_doc(doc)
+    live, value = doc.get("live", MISSING), doc.get("value", MISSING)
+    return Expectation(field, live, Fate(doc["fate"]), value, Confidence(doc["sure"]), bool(doc["atRisk"]))
+
+
+def _field_from_doc(doc: Doc) -> LiveField:
+    return LiveField(_of_from_doc(doc["object"]), tuple(map(str, _list(doc["path"]))))
+
+
+def _of_from_doc(doc: Doc) -> Named:
+    return Named(*(str(doc[key]) for key in ("apiVersion", "kind", "namespace", "name")))
+
+
+def _list(value: Any) -> Iterable[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"a list is wanted, and there is {type(value).__name__}")
+    return value

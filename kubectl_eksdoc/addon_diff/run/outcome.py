@@ -1,0 +1,147 @@
+"""Prediction against reality: each field that was foretold, read again, and what changed though nobody foretold it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+from kubectl_eksdoc.addon_diff.expected import EKS, owners_of
+from kubectl_eksdoc.addon_diff.fields import LiveField, value_at
+from kubectl_eksdoc.addon_diff.merging import MISSING, same
+from kubectl_eksdoc.addon_diff.modes import Fate
+from kubectl_eksdoc.addon_diff.run.expectations import Expectation, Expected
+from kubectl_eksdoc.drain.run.stages import Stage
+from kubectl_eksdoc.kubernetes.api.ownership.comparing import compare
+from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, without_entries
+from kubectl_eksdoc.kubernetes.api.ownership.trees import Path, names_item
+from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.model.api_objects import Doc, Named, named
+from kubectl_eksdoc.model.asked import Unknown
+
+
+class Verdict(str, Enum):
+    """Of a field, after the update."""
+
+    AS_PREDICTED = "as predicted"
+    AS_BEFORE = "as before"  # the update did not succeed, or goes on, and the field is as it was
+    OTHER = "other than predicted"
+    NOT_PREDICTED = "not predicted"  # nobody knew what would become of it
+    NOT_READ = "not read"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """`found` is what stands there now, `MISSING` for nothing, None if it was not read; `owners`: who has it now.
+    `foretold` None: nobody said anything of it by itself, so it was expected to stay, unless it was not predicted."""
+
+    field: LiveField
+    verdict: Verdict
+    live: Any
+    found: Any
+    foretold: Expectation | None
+    owners: tuple[str, ...] = ()
+    why: str = ""
+
+
+Now = Mapping[Named, "Doc | Unknown"]
+"""The objects as they are after the update; one that is gone is an empty document."""
+
+
+def checked(expected: Expected, now: Now, stage: Stage) -> tuple[Check, ...]:
+    """By object and field: those that were foretold, and those that changed though they belonged to somebody."""
+    foretold = [_checked(each, now, stage, expected) for each in expected.fields]
+    known, shared = {each.field for each in expected.fields}, frozenset(expected.shared)
+    strays = [
+        replace(check, verdict=Verdict.NOT_PREDICTED) if check.field in shared and stage not in _UNDONE else check
+        for before in expected.objects
+        for check in _strays(before, now, stage, expected)
+        if check.field not in known
+    ]
+    return tuple(sorted((*foretold, *strays), key=lambda check: check.field))
+
+
+def _checked(each: Expectation, now: Now, stage: Stage, expected: Expected) -> Check:
+    doc = now.get(each.field.of, _NOT_ASKED)
+    if isinstance(doc, Unknown):
+        return Check(each.field, Verdict.NOT_READ, each.live, None, each, why=doc.why)
+    found, owners = _stands(doc, each.field), _owners(doc, each.field.path)
+    entry = _stands(doc, replace(each.field, path=each.field.path[:-1]))
+    if found is MISSING and "" in (each.live, each.value) and isinstance(entry, dict) and "valueFrom" not in entry:
+        found = ""  # a server leaves it out
+    found = expected.sealed_at(each.field, found)
+    return Check(each.field, _verdict(each, found, stage), each.live, found, each, owners)
+
+
+_NOT_ASKED = Unknown("it was not read again")
+
+
+def _verdict(each: Expectation, found: Any, stage: Stage) -> Verdict:
+    if stage is not Stage.SUCCESSFUL and same(found, each.live):
+        return Verdict.AS_BEFORE
+    if stage in _UNDONE:
+        return Verdict.OTHER
+    if each.fate is Fate.UNKNOWN:
+        return Verdict.NOT_PREDICTED
+    return Verdict.AS_PREDICTED if same(found, each.value) else Verdict.OTHER
+
+
+_UNDONE = (Stage.FAILED, Stage.CANCELLED)
+"""Nothing should have changed."""
+
+
+def _stands(doc: Doc, field: LiveField) -> Any:
+    return value_at(without_entries(doc), field.path, schema_of(field.of.api_version, field.of.kind).root)
+
+
+def _owners(doc: Doc, path: Path) -> tuple[str, ...]:
+    try:
+        return tuple(sorted({owner.manager for owner, entry in owners_of(doc).items() if path in entry.fields}))
+    except MalformedEntries:
+        return ()
+
+
+def _strays(before: Doc, now: Now, stage: Stage, expected: Expected) -> Iterator[Check]:
+    """What somebody else than EKS had, and is other than it was; also what EKS had, where it should not have changed
+    anything."""
+    of = named(before)
+    after = now.get(of, _NOT_ASKED)
+    if isinstance(after, Unknown):
+        return  # said once for each field that was foretold, and of the object as a whole
+    after = expected.sealed(after)
+    schema = schema_of(of.api_version, of.kind)
+    seen = compare(without_entries(before), without_entries(after), schema.root)
+    every = seen.changed | seen.removed
+    changed = {path for path in every if path[-1].startswith("k:") or not names_item(path)}
+    try:
+        owned = [
+            entry.fields
+            for owner, entry in owners_of(before).items()
+            if owner.subresource != "status" and owner.manager not in _CONTROLLERS
+            if owner != EKS or stage in _UNDONE
+        ]
+    except MalformedEntries:
+        return
+    for path in changed:
+        inner = any(other != path and other[: len(path)] == path for other in changed)
+        if inner or not any(path in fields for fields in owned):
+            continue
+        field = LiveField(of, path)
+        live, found = _stands(before, field), _stands(after, field)
+        yield Check(field, Verdict.OTHER, live, found, None, _owners(after, path))
+
+
+_CONTROLLERS = frozenset(("kube-controller-manager",))
+"""Writes what follows from a change, such as the revision of a Deployment."""
+
+
+def unread(expected: Expected, now: Now) -> tuple[tuple[Named, str], ...]:
+    """Objects of which nobody can say what became of them, sorted."""
+    found = {named(each): _why(now.get(named(each), _NOT_ASKED)) for each in expected.objects}
+    found |= dict.fromkeys(expected.unread, "it could not be read before the update")
+    return tuple(sorted((of, why) for of, why in found.items() if why))
+
+
+def _why(doc: Doc | Unknown) -> str:
+    return doc.why if isinstance(doc, Unknown) else ""

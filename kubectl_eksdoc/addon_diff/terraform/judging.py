@@ -1,0 +1,206 @@
+"""A change of an add-on in a Terraform plan, judged: the findings of its update or creation with the address that asks
+for it and what to write there, and what the plan itself speaks against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked
+from kubectl_eksdoc.addon_diff.modes import Mode
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, Judge, plan_update
+from kubectl_eksdoc.addon_diff.terraform.leaving import leaving
+from kubectl_eksdoc.addon_diff.terraform.remedies import written_there
+from kubectl_eksdoc.addon_diff.terraform.result import Change, Judged, Supposed
+from kubectl_eksdoc.model.api_objects import Doc, named
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, in_order
+
+_FIRST = Remedy("apply what it depends on first (terraform apply -target), and judge the plan that is made then")
+
+
+def judged(change: Change, facts: AddonFacts, values: Doc | None, judge: Judge) -> Judged:
+    """An update, or a creation where `facts` say that EKS does not manage it. `values`: those that hold afterwards by
+    the plan, None where EKS keeps today's."""
+    plan = plan_update(facts, Asked(_mode(change), values), judge)
+    supposed = tuple(_supposed(change, facts))
+    found = [_addressed(each, change, facts) for each in plan.findings]
+    if supposed:
+        found = [_doubted(each, supposed) for each in found]
+    unimportant = _only_the_mode(change) and not any(each.at_risk for each in plan.changes)
+    found += () if unimportant else _left_open(change, supposed)
+    found += _empty(change, facts, values)
+    found += _drifted(change, facts)
+    found += _of_role(change)
+    if not facts.installed and facts.objects:
+        found.append(_takes_over(change, plan, found))
+    found += leaving(change)
+    findings = in_order(found)
+    return Judged(change, replace(plan, findings=findings), findings, supposed)
+
+
+def unjudged(change: Change, *findings: Finding) -> Judged:
+    """Nothing is predicted of its fields: what is said of it is all."""
+    return Judged(change, None, in_order((*findings, *leaving(change))))
+
+
+def refused(change: Change, message: str, *remedies: Remedy) -> Finding:
+    """EKS refuses what is asked for."""
+    return Finding(
+        Code.of("addon-terraform-clash"),
+        Severity.HIGH,
+        Status.FAIL,
+        change.subject,
+        message,
+        (change.evidence,),
+        remedies,
+    )
+
+
+def open_question(change: Change, message: str, missing: str, remedy: Remedy = _FIRST) -> Finding:
+    """Something without which the change cannot be judged."""
+    return Finding(
+        Code.of("addon-terraform-unknown"),
+        Severity.HIGH,
+        Status.UNKNOWN,
+        change.subject,
+        message,
+        (change.evidence,),
+        (remedy,),
+        missing=missing,
+    )
+
+
+def _mode(change: Change) -> Mode:
+    """The worst where it is not known; PRESERVE does at a creation what NONE does (CreateAddonRequest)."""
+    if isinstance(change.request.mode, Unknown):
+        return Mode.OVERWRITE
+    mode = Mode(change.request.mode)
+    return Mode.NONE if mode is Mode.PRESERVE and change.creates else mode
+
+
+def _supposed(change: Change, facts: AddonFacts) -> Iterator[Supposed]:
+    request = change.request
+    if request.sends_version and (isinstance(request.after, Unknown) or not request.after):
+        why = _clause(request.after) if isinstance(request.after, Unknown) else "is empty"
+        yield Supposed("addon_version", why, f"{facts.target.version}, which EKS marks as default")
+    if isinstance(request.mode, Unknown):
+        yield Supposed(request.set_by, _clause(request.mode), "OVERWRITE, which takes most")
+    if request.sends_values and isinstance(request.values, Unknown):
+        yield Supposed("configuration_values", _clause(request.values), "those of today")
+
+
+def _clause(unknown: Unknown) -> str:
+    return unknown.why.removeprefix("it ")
+
+
+def _only_the_mode(change: Change) -> bool:
+    request = change.request
+    others = (request.sends_version and not isinstance(request.after, str)) or (
+        request.sends_values and isinstance(request.values, Unknown)
+    )
+    return isinstance(request.mode, Unknown) and not others
+
+
+def _left_open(change: Change, supposed: Sequence[Supposed]) -> Iterator[Finding]:
+    for each in supposed:
+        yield open_question(
+            change,
+            f"what becomes of {change.addon} is not known: {each}",
+            f"{each.argument} of {change.request.address}",
+            Remedy(f"write {change.where.argument(each.argument)} as a value that is known when Terraform plans"),
+        )
+
+
+_OPEN = frozenset(
+    (
+        Code.of("addon-field-reset"),
+        Code.of("addon-field-changed-in-every-mode"),
+        Code.of("addon-field-conflict"),
+        Code.of("addon-field-kept"),
+        Code.of("addon-ownership-grows"),
+        Code.of("addon-values-dropped"),
+        Code.of("addon-values-refused"),
+        Code.of("addon-version-unfit"),
+    )
+)
+"""What rests on the version, the values or the mode."""
+
+
+def _doubted(finding: Finding, supposed: Sequence[Supposed]) -> Finding:
+    """It is so only if what was supposed is."""
+    if finding.code not in _OPEN:
+        return finding
+    evidence = (*finding.evidence, *map(str, supposed))
+    missing = finding.missing or " and ".join(each.argument for each in supposed)
+    return replace(finding, status=Status.UNKNOWN, evidence=evidence, missing=missing)
+
+
+def _addressed(finding: Finding, change: Change, facts: AddonFacts) -> Finding:
+    remedies = written_there(finding, change, facts)
+    return replace(finding, evidence=(*finding.evidence, change.evidence), remedy=remedies)
+
+
+def _empty(change: Change, facts: AddonFacts, values: Doc | None) -> Iterator[Finding]:
+    """An empty text is sent as it is, and no document says what EKS takes it for: judged as ``{}``."""
+    if values == {} and change.request.sends_values and not change.request.values and facts.values:
+        yield open_question(
+            change,
+            "configuration_values are emptied: EKS may take that for no values, or keep those of today",
+            "what EKS makes of an empty text",
+            Remedy(f'write {change.where.argument("configuration_values")} as "{{}}", or as the values to keep'),
+        )
+
+
+def _drifted(change: Change, facts: AddonFacts) -> Iterator[Finding]:
+    before = change.request.before
+    if facts.installed and isinstance(before, str) and before and before != facts.now.version:
+        yield open_question(
+            change,
+            f"the plan was made when {change.addon} was at {before}, and it is at {facts.now.version} here",
+            "a plan and a cluster of the same time",
+            Remedy("plan again, and read the cluster again"),
+        )
+
+
+def _of_role(change: Change) -> Iterator[Finding]:
+    """What roles allow is not in the plan: pods that have one are not known to do as well with another, or none."""
+    before, after = change.request.resource.before, change.request.resource.after
+    if before is None or after is None or not before.role or before.role == after.role:
+        return
+    what = f"becomes {after.role}" if isinstance(after.role, str) and after.role else "is taken away"
+    what = "becomes one that is known after apply only" if isinstance(after.role, Unknown) else what
+    yield open_question(
+        change,
+        f"the role of {change.addon}'s service account, {before.role}, {what}: what its pods may do then is not known",
+        "what the roles allow",
+        Remedy("compare what both allow before it is applied: aws iam list-attached-role-policies"),
+    )
+
+
+def _takes_over(change: Change, plan: AddonPlan, found: list[Finding]) -> Finding:
+    """What else of the chart is written over is never wholly known."""
+    fails = any(each.status is Status.FAIL for each in found)
+    mode = plan.asked.mode
+    does = (
+        "EKS takes every field that its chart has"
+        if mode is Mode.OVERWRITE
+        else "a conflict ends the creation, and the next apply deletes its objects and makes them anew"
+    )
+    objects = ", ".join(str(named(live)) for live in plan.facts.objects)
+    return Finding(
+        Code.of("addon-terraform-takes-over"),
+        Severity.HIGH,
+        Status.FAIL if fails else Status.UNKNOWN,
+        change.subject,
+        f"{change.addon} lives in the cluster already, and not as an add-on of EKS: with {mode.value} {does}",
+        (f"there are: {objects}", change.evidence),
+        (
+            Remedy(
+                f"write what is to stay to {change.where.argument('configuration_values')}, and set "
+                f'{change.where.argument(change.conflicts)} to "OVERWRITE" once nothing else is lost'
+            ),
+        ),
+        missing="" if fails else "which other fields of its objects are not as the chart has them",
+    )

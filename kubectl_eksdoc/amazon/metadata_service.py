@@ -1,0 +1,154 @@
+"""The instance metadata service: who reaches it, and which options the next instance gets.
+
+Sources: EC2 user guide, "Use the Instance Metadata Service" (the hop limit is the IP TTL of the answer that carries the
+token; precedence of options at launch); botocore's model of EC2, InstanceMetadataOptionsRequest and Image.ImdsSupport;
+the EKS user guide and issues named below on what EKS itself puts into its templates.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import Image, MetadataOptions, SaidOptions
+
+REQUIRED, OPTIONAL = "required", "optional"
+HOST, POD, NESTED = 1, 2, 3
+"""Hops to the service: from the node itself, from a pod's network namespace, from one more below it."""
+
+
+class Reach(str, Enum):
+    """What becomes of a request."""
+
+    REACHABLE = "reachable"
+    V1_ONLY = "v1 only"  # the token never arrives; what asks without one is answered
+    CUT_OFF = "cut off"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`why` in a clause."""
+
+    reach: Reach
+    why: str
+
+
+def verdict(options: MetadataOptions | Unknown | None, hops: int) -> Verdict:
+    """For whoever is so many hops away. An instance always has options: None is an answer that lacks them."""
+    if options is None or isinstance(options, Unknown):
+        return Verdict(Reach.UNKNOWN, "its options were not told" if options is None else options.why)
+    if options.pending:
+        return Verdict(Reach.UNKNOWN, "its options were changed, and EC2 has not applied them yet")
+    if not options.endpoint:
+        return Verdict(Reach.CUT_OFF, "its endpoint is disabled")
+    limit = f"the hop limit is {options.hop_limit}"
+    if options.hop_limit >= hops:
+        return Verdict(Reach.REACHABLE, f"{limit}, and {hops} {'is' if hops == 1 else 'are'} needed")
+    if options.tokens == OPTIONAL:
+        return Verdict(Reach.V1_ONLY, f"{limit} and {hops} are needed, but IMDSv1 is allowed")
+    return Verdict(Reach.CUT_OFF, f"{limit} and {hops} are needed, and IMDSv2 is required")
+
+
+class Origin(str, Enum):
+    """Who says what an instance gets at its launch, the strongest first."""
+
+    TEMPLATE = "the launch template"
+    ACCOUNT = "the account's default"
+    IMAGE = "the AMI (ImdsSupport v2.0)"
+    EC2 = "EC2's own default"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A value, and whose; `origin` is None where the value is not known."""
+
+    value: str | int | bool | Unknown
+    origin: Origin | None
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What an instance gets that is launched now."""
+
+    tokens: Said
+    hop_limit: Said
+    endpoint: Said
+
+    @property
+    def options(self) -> MetadataOptions | Unknown:
+        """All of them, or why not."""
+        for said in (self.tokens, self.hop_limit, self.endpoint):
+            if isinstance(said.value, Unknown):
+                return said.value
+        return MetadataOptions(str(self.tokens.value), int(str(self.hop_limit.value)), bool(self.endpoint.value))
+
+
+Layer = SaidOptions | Unknown
+
+_OF_EC2 = SaidOptions(OPTIONAL, 1, True, False)
+_OF_IMAGE = SaidOptions(REQUIRED, 2)
+
+
+_FAMILY = re.compile(r"([a-z]+)(\d+)[a-z0-9-]*\.")
+_RECENT = frozenset(["c7i-flex", "f2", "g6e", "g6f", "gr6f", "g7e", "i7i", "i7ie", "p5e", "p5en", "p6", "trn2", "trn3"])
+"""Families below the eighth generation that came out in mid-2024 or later."""
+
+
+def _of_type(instance_type: str) -> Layer:
+    """EC2's own default. "The newly released instance types from mid-2024 use only IMDSv2 by default" (AWS news blog,
+    November 2023; confidence medium); which these are, EC2 does not tell."""
+    found = _FAMILY.match(instance_type)
+    if found is None or (int(found[2]) < 8 and not {found[0][:-1], found[1] + found[2]} & _RECENT):
+        return _OF_EC2
+    return Unknown(f"EC2's own default for {instance_type} is not published: types from mid-2024 on require IMDSv2")
+
+
+def launch(template: Layer, account: Layer, image: Image | Unknown, instance_type: str = "") -> Launch:
+    """Field by field: the template, then the account's default, then the AMI, then EC2. What is not known in between
+    leaves open only what nobody above it says.
+
+    The order is that of the EC2 user guide (confidence medium: the model's texts leave room for "other combinations").
+    """
+    of_image: Layer = image if isinstance(image, Unknown) else _OF_IMAGE if image.v2 else SaidOptions()
+    layers = (
+        (Origin.TEMPLATE, template),
+        (Origin.ACCOUNT, account),
+        (Origin.IMAGE, of_image),
+        (Origin.EC2, _of_type(instance_type)),
+    )
+    return Launch(_first(layers, "tokens"), _first(layers, "hop_limit"), _first(layers, "endpoint"))
+
+
+def _first(layers: tuple[tuple[Origin, Layer], ...], name: str) -> Said:
+    for origin, layer in layers:
+        if isinstance(layer, Unknown):
+            if origin is Origin.IMAGE and name == "endpoint":
+                continue  # no image says anything of it
+            if origin is Origin.EC2 and name == "endpoint":
+                return Said(True, origin)
+            return Said(layer, None)
+        value = getattr(layer, name)
+        if value not in (None, ""):
+            return Said(value, origin)
+    raise AssertionError("EC2 says something of everything")
+
+
+def of_group_by_eks(ami_type: str) -> SaidOptions | Unknown:
+    """What EKS puts into the template that it makes for a managed node group without one of its owner's.
+
+    AL2023: user guide, nodes/al2023 ("default hop count for managed node groups is set to 1"), hashicorp/aws #38516
+    (confidence high). AL2: the same issue (medium). The user guide's page on launch templates says two hops for all,
+    which is out of date. Of others nothing is published.
+    """
+    if ami_type.startswith("AL2023_"):
+        return SaidOptions(REQUIRED, 1)
+    if ami_type.startswith("AL2_"):
+        return SaidOptions(OPTIONAL, 2)
+    return Unknown(f"what EKS gives nodes of AMI type {ami_type or 'that is not known'} is not published")
+
+
+AUTO_MODE = SaidOptions(REQUIRED, 1)
+"""Nodes that EKS makes itself (containers-roadmap #2633; confidence medium), and nobody can change."""

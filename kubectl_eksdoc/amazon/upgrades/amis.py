@@ -1,0 +1,175 @@
+"""What nodes run: families of AMIs by node group and by node, up to which version, cgroups, containerd, and what an
+update of a group can change.
+
+Sources: botocore 1.44.5 eks (AMITypes, UpdateNodegroupVersionRequest); EKS user guide, kubernetes-versions,
+nodes/al2023, eks-ami-deprecation-faqs, launch-templates; Kubernetes release notes of 1.26, 1.35 and 1.36.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+
+from kubectl_eksdoc.amazon.upgrades.sockets import DOCKERSHIM_ENDS
+from kubectl_eksdoc.amazon.upgrades.sourced import Fit, Verdict, in_words, minor_of
+from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.model.knowledge import Source, records
+from kubectl_eksdoc.model.versions import Version, parse
+
+
+class Family(str, Enum):
+    AL2 = "AL2"
+    AL2023 = "AL2023"
+    BOTTLEROCKET = "Bottlerocket"
+    WINDOWS = "Windows"
+    UBUNTU = "Ubuntu"
+    UNKNOWN = "unknown"  # an AMI of one's own (CUSTOM), or a name that nobody here knows
+
+
+CUSTOM = "CUSTOM"
+
+
+class Cgroup(str, Enum):
+    V1 = "v1"
+    V2 = "v2"
+
+
+@dataclass(frozen=True, slots=True)
+class Amis:
+    """Of a family. `type_prefix`: of amiTypes, `any_type`: one of them; `os_image`: a pattern. `last`: version that EKS
+    publishes one for, none since `ended`; None where it goes on. `cgroup` is None where that depends on their release.
+    `parameters` of Systems Manager, by amiType, tell which release EKS recommends."""
+
+    family: Family
+    name: str
+    os_image: str
+    source: Source
+    type_prefix: str = ""
+    any_type: str = ""
+    last: Version | None = None
+    ended: date | None = None
+    cgroup: Cgroup | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+
+
+AMIS = {each.family: each for each in records(Amis, "amis")}
+_TYPES = tuple((each.type_prefix, each.family) for each in AMIS.values() if each.type_prefix)
+_IMAGES = tuple((re.compile(each.os_image), each.family) for each in AMIS.values())
+
+
+def family_of_type(ami_type: str) -> Family:
+    """Of a managed node group's amiType: ``AL2023_x86_64_STANDARD``."""
+    return next((family for start, family in _TYPES if ami_type.startswith(start)), Family.UNKNOWN)
+
+
+def family_of_os(os_image: str) -> Family:
+    """Of a node's ``status.nodeInfo.osImage``: ``Amazon Linux 2023.7.20250609``."""
+    return next((family for pattern, family in _IMAGES if pattern.match(os_image)), Family.UNKNOWN)
+
+
+AL2 = AMIS[Family.AL2]
+AL2023_VPC_CNI = Version(1, 16, 2)
+"""At least this vpc-cni (user guide, nodes/al2023); see `addon_needs.NEEDS`."""
+
+
+def offered(family: Family, kubernetes: Version) -> Verdict:
+    """Whether EKS publishes an AMI of that family for that version."""
+    of = AMIS.get(family)
+    if of is not None and of.last is not None:
+        last = f"the last AMI of {of.name} is for {in_words(of.last)}"
+        if minor_of(kubernetes) > of.last:
+            return Verdict(Fit.TOO_OLD, last, of.source)
+        return Verdict(Fit.FITS, f"{last}; none has been published since {of.ended}", of.source)
+    if of is not None and of.type_prefix:
+        return Verdict(Fit.FITS, f"EKS publishes AMIs of {family.value} for its versions", of.source)
+    who = "Canonical publishes it" if family is Family.UBUNTU else "it is an AMI of the owner's own"
+    return Verdict(Fit.UNKNOWN, f"{who}: which versions it is made for is not known to EKS")
+
+
+def cgroup(family: Family) -> Cgroup | Unknown:
+    """Of a family's AMIs as they come; user data may say otherwise. Windows has none."""
+    known = AMIS[family].cgroup if family in AMIS else None
+    why = f"which cgroup version nodes of family {family.value} have depends on their release"
+    return known or Unknown(why)
+
+
+CGROUP_V1_REFUSED = Version(1, 35)
+_CGROUPS = Source("EKS user guide, 1.35 (kubelet failCgroupV1)", Confidence.MEDIUM)
+
+
+def cgroup_fits(family: Family, kubelet: Version, fargate: bool = False) -> Verdict:
+    """Whether a kubelet of that version starts there. Fargate's still run with cgroup v1 at 1.35."""
+    if minor_of(kubelet) < CGROUP_V1_REFUSED:
+        return Verdict(Fit.FITS, f"kubelets before {in_words(CGROUP_V1_REFUSED)} start with cgroup v1 too", _CGROUPS)
+    if fargate or family is Family.BOTTLEROCKET:
+        who = "Fargate" if fargate else "Bottlerocket"
+        return Verdict(Fit.FITS, f"{who} lets its kubelet start with cgroup v1 (failCgroupV1: false)", _CGROUPS)
+    if family is Family.WINDOWS:
+        return Verdict(Fit.FITS, "Windows has no cgroups", _CGROUPS)
+    found = cgroup(family)
+    if isinstance(found, Unknown):
+        return Verdict(Fit.UNKNOWN, found.why, _CGROUPS)
+    if found is Cgroup.V2:
+        return Verdict(Fit.FITS, f"{family.value} has cgroup v2", _CGROUPS)
+    return Verdict(Fit.TOO_OLD, f"{family.value} has cgroup v1, with which kubelets of 1.35 do not start", _CGROUPS)
+
+
+_CONTAINERD_1_6, _CONTAINERD_2 = Version(1, 6), Version(2, 0)
+_CRI_V1 = Source("EKS user guide, 1.26")
+_ONLY_2 = Source("EKS user guide, 1.35: the last with containerd 1.x", Confidence.MEDIUM)
+_NO_DOCKER = Source("EKS user guide, dockershim-deprecation")
+
+
+def runtime_fits(runtime: str, kubelet: Version) -> Verdict:
+    """Whether a kubelet of that version runs with it. `runtime`: a node's ``containerRuntimeVersion``, as in
+    ``containerd://1.7.27``; a new AMI brings its own."""
+    name, separator, text = runtime.partition("://")
+    version, wanted = parse(text), minor_of(kubelet)
+    if name == "docker" and separator:
+        if not wanted < DOCKERSHIM_ENDS:
+            return Verdict(Fit.TOO_OLD, "Docker is no runtime of a kubelet from 1.24 on", _NO_DOCKER)
+        return Verdict(Fit.FITS, "kubelets before 1.24 run with Docker", _NO_DOCKER)
+    if name != "containerd" or version is None:
+        return Verdict(Fit.UNKNOWN, f'"{runtime}" is no runtime that is known here')
+    if not wanted < Version(1, 36) and version < _CONTAINERD_2:
+        return Verdict(Fit.TOO_OLD, f"1.35 is the last with containerd 1.x, it is {in_words(version)}", _ONLY_2)
+    if not wanted < Version(1, 26) and version < _CONTAINERD_1_6:
+        return Verdict(Fit.TOO_OLD, f"containerd 1.6 or newer is needed, it is {in_words(version)}", _CRI_V1)
+    return Verdict(Fit.FITS, f"containerd {in_words(version)} will do", _ONLY_2 if Version(1, 35) < wanted else _CRI_V1)
+
+
+class Way(str, Enum):
+    """How a managed node group gets to a version."""
+
+    IN_PLACE = "update the group: it replaces its nodes by itself"
+    NEW_GROUP = "make a new group and drain the old one: an update cannot change the amiType"
+    TEMPLATE = "put an AMI of that version into a new version of its launch template, and update the group to that"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    way: Way
+    why: str
+    source: Source
+
+
+_UPDATE = Source("botocore eks, UpdateNodegroupVersionRequest; EKS user guide, launch-templates")
+
+
+def way_to(ami_type: str, kubernetes: Version, own_image: bool | None = False) -> Change:
+    """For a group of that amiType. `own_image`: its launch template names an AMI, None if that is not known; then
+    neither version nor release may be given in an update."""
+    if own_image or ami_type == CUSTOM:
+        return Change(Way.TEMPLATE, "its launch template names the AMI", _UPDATE)
+    family = family_of_type(ami_type)
+    fit = offered(family, kubernetes)
+    if fit.fit is Fit.TOO_OLD:
+        return Change(Way.NEW_GROUP, f"{fit.why}; {Way.NEW_GROUP.value}", fit.source or _UPDATE)
+    if own_image is None:
+        return Change(Way.UNKNOWN, "whether its launch template names an AMI is not known", _UPDATE)
+    if family is Family.UNKNOWN:
+        return Change(Way.UNKNOWN, f'"{ami_type}" is no amiType that is known here', _UPDATE)
+    return Change(Way.IN_PLACE, f"EKS has AMIs of {family.value} for {in_words(minor_of(kubernetes))}", _UPDATE)

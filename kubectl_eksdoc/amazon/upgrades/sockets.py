@@ -1,0 +1,180 @@
+"""Sockets of container runtimes that pods reach on their node, and which of them end with dockershim (1.24).
+
+A pod reaches a socket by a hostPath of the socket itself, or of any folder above it. Sources: EKS user guide,
+dockershim-deprecation; awslabs/amazon-eks-ami (containerd.service.d/10-compat-symlink.conf makes /run/dockershim.sock a
+link to containerd's socket); kubernetes pkg/volume/hostpath/host_path.go (types), containerd pkg/cri (a path that is
+missing is made as a folder); aws-containers/kubectl-detector-for-docker-socket main.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_eksdoc.model.asked import Confidence
+from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.versions import Version
+
+DOCKERSHIM_ENDS = Version(1, 24)
+"""Nodes of this version, or of AMIs for it, have no Docker; what is said here of "then" is said of them."""
+
+_GUIDE = Source("EKS user guide, dockershim-deprecation")
+_LINK = Source("awslabs/amazon-eks-ami, containerd.service.d/10-compat-symlink.conf", Confidence.MEDIUM)
+
+
+class Ends(str, Enum):
+    """What becomes of a socket on nodes of 1.24 or newer."""
+
+    GONE = "gone"
+    STAYS = "stays"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Socket:
+    """`path` on the node, below /run: /var/run is a link to it."""
+
+    path: str
+    runtime: str
+    ends: Ends
+    why: str
+    source: Source
+
+
+DOCKER = Socket("/run/docker.sock", "docker", Ends.GONE, "EKS AMIs have no Docker from 1.24 on", _GUIDE)
+DOCKERSHIM = Socket(
+    "/run/dockershim.sock",
+    "dockershim",
+    Ends.UNKNOWN,
+    "dockershim is gone from 1.24 on; some AMIs keep the path as a link to containerd's socket",
+    _LINK,
+)
+CRI_DOCKERD = Socket(
+    "/run/cri-dockerd.sock",
+    "cri-dockerd",
+    Ends.UNKNOWN,
+    "no EKS AMI has cri-dockerd: it is the node's owner who brings it",
+    _GUIDE,
+)
+CONTAINERD = Socket(
+    "/run/containerd/containerd.sock", "containerd", Ends.STAYS, "containerd is the runtime from 1.24 on", _GUIDE
+)
+SOCKETS = (DOCKER, DOCKERSHIM, CRI_DOCKERD, CONTAINERD)
+
+
+class How(str, Enum):
+    """By which a mount reaches a socket, the surest first."""
+
+    ITSELF = "the socket itself"
+    FOLDER = "a folder above it"
+    LOOKS_LIKE = "a path that is named like it"  # elsewhere on the node, so it is not known what is there
+
+
+class Then(str, Enum):
+    """What becomes of the pod on a node without the socket."""
+
+    WILL_NOT_START = "the pod does not start: the type of its hostPath demands what is missing"
+    EMPTY = "the pod starts, and finds an empty folder or file in place of the socket"
+    MISSING = "the pod starts, and the socket is not in its folder"
+    UNCHANGED = "nothing changes"
+    UNKNOWN = "it is not known whether the socket is there"
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """`at`: what is mounted, on the node, without detours. `then` from 1.24 on."""
+
+    socket: Socket
+    how: How
+    at: str
+    then: Then
+
+
+_MADE = frozenset(("", "DirectoryOrCreate", "FileOrCreate"))
+"""Types of a hostPath that do with nothing being there: something empty is made."""
+_FOLDERS = frozenset(("", "Directory", "DirectoryOrCreate"))
+_NOT_SOCKETS = frozenset(("Directory", "CharDevice", "BlockDevice"))
+"""With these a mount of the socket itself never worked."""
+
+
+def reached(path: str, kind: str = "", sub_path: str = "") -> tuple[Reached, ...]:
+    """The sockets behind one mount of a hostPath. `kind`: its type, "" for none; `sub_path`: the mount's own, which
+    narrows it ("" too where a volume is mounted nowhere, and where a subPathExpr is not known).
+
+    That a mount is read-only protects nothing: to connect is no write to the file system.
+    """
+    volume, at = _plain(path), _plain(f"{path}/{sub_path}")
+    if not _within(at, volume):
+        return ()  # the kubelet refuses a subPath that leads out of its volume
+    found = [each for socket in SOCKETS if (each := _reaches(socket, at, kind, bool(sub_path))) is not None]
+    return tuple(found) or tuple(_looks_like(f"{path}/{sub_path}", at))
+
+
+def flagged_by_dds(path: str) -> bool:
+    """Whether ``kubectl dds`` reports a hostPath: it looks for two names, and at no folder."""
+    return "docker.sock" in path or "dockershim.sock" in path
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """That an argument or a variable's value names a socket: evidence that the container uses it, and no proof."""
+
+    socket: Socket
+    word: str
+
+
+def named_in(words: Iterable[str]) -> tuple[Named, ...]:
+    """Of arguments and of values of variables: ``unix:///var/run/docker.sock``, ``--cri-socket=/run/…``."""
+    return tuple(Named(socket, word) for word in words for socket in SOCKETS if _says(word, socket))
+
+
+def _reaches(socket: Socket, at: str, kind: str, narrowed: bool) -> Reached | None:
+    if at == socket.path:
+        if kind in _NOT_SOCKETS and not narrowed:
+            return None
+        return Reached(socket, How.ITSELF, at, _then(socket, How.ITSELF, kind, narrowed))
+    if _within(socket.path, at) and (narrowed or kind in _FOLDERS):
+        return Reached(socket, How.FOLDER, at, _then(socket, How.FOLDER, kind, narrowed))
+    return None
+
+
+def _then(socket: Socket, how: How, kind: str, narrowed: bool) -> Then:
+    if socket.ends is not Ends.GONE:
+        return Then.UNCHANGED if socket.ends is Ends.STAYS else Then.UNKNOWN
+    if how is How.FOLDER:
+        return Then.MISSING
+    return Then.EMPTY if narrowed or kind in _MADE else Then.WILL_NOT_START
+
+
+def _within(path: str, folder: str) -> bool:
+    """Both plain; a folder is within itself."""
+    return path == folder or path.startswith("/" if folder == "/" else f"{folder}/")
+
+
+def _looks_like(given: str, at: str) -> Iterator[Reached]:
+    for name, socket in (("docker.sock", DOCKER), ("dockershim.sock", DOCKERSHIM)):
+        if name in given:
+            yield Reached(socket, How.LOOKS_LIKE, at, Then.UNKNOWN)
+
+
+def _plain(path: str) -> str:
+    """Without double slashes, dots and the link /var/run. ``..`` is refused by the API server, and is followed here."""
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == "..":
+            parts = parts[:-1]
+        elif part not in ("", "."):
+            parts.append(part)
+        if parts == ["var", "run"]:
+            parts = ["run"]
+    return "/" + "/".join(parts)
+
+
+_WRITTEN = {socket.path: re.compile(rf"{re.escape(socket.path)}(?![A-Za-z0-9_.-])") for socket in SOCKETS}
+"""Below whatever it is mounted: ``/host/var/run/docker.sock``."""
+
+
+def _says(word: str, socket: Socket) -> bool:
+    return _WRITTEN[socket.path].search(word) is not None

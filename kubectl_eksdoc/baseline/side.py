@@ -1,0 +1,256 @@
+"""What an answer says, and what it could have said: that it lacks a finding means something only where it looked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol, TypeAlias
+
+from kubectl_eksdoc.baseline.changes import CLUSTER, Said, about, gist, numbers, outline_of
+from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.model.findings import Finding, Status
+
+Scope: TypeAlias = frozenset[tuple[str, str]]
+"""(kind, name) of what was looked at."""
+
+_About: TypeAlias = tuple[str, str, str]
+_Gist: TypeAlias = tuple[_About, str]
+"""Of what is unknown: about what, and the gist of its message."""
+
+_MOST_NAMES = 3
+
+_NAMED_BY = {"Deployment": "replicasets.apps", "CronJob": "jobs.batch"}
+"""Workloads that their pods know only by another object: without it a finding stands on that object instead."""
+
+_WHOLES = frozenset({CLUSTER, "Command", "Addon", "Node", "Nodes", "NodeGroup", "Nodegroup", "NodePool"})
+"""Kinds of subjects of which others are parts: what is unknown of one may hide other codes on its parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two answers.
+
+    `codes` are those that were looked for, None for all. `read` are the kinds that were known completely, and `needs`
+    those without which a code is not judged. `scope` is what it was narrowed to, None for the whole cluster. `kin` are
+    the codes that stay open for a code: where one of them is unknown, so may that code be; by itself only its own.
+    `wide` are codes that hide all their kin, whatever they are about. `apart` are codes that come once for each part of
+    a subject, which their message names before its first comma. `hides`: what the other answer has found and this one
+    could not, each with a clause on why.
+    """
+
+    findings: tuple[FindingOutline, ...] = ()
+    suppressed: tuple[FindingOutline, ...] = ()
+    codes: frozenset[str] | None = None
+    read: frozenset[str] = frozenset()
+    needs: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    scope: Scope | None = None
+    kin: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    wide: frozenset[str] = frozenset()
+    apart: frozenset[str] = frozenset()
+    hides: Mapping[FindingOutline, str] = field(default_factory=dict)
+    _open: Mapping[tuple[str, str], Mapping[_Gist, str]] = field(init=False, repr=False, compare=False)
+    """By code and kind of subject: what is unknown, be it suppressed or not, and in which words."""
+    _of: Mapping[tuple[str, _About], str] = field(init=False, repr=False, compare=False)
+    """The same by code and subject."""
+    _several: Mapping[tuple[str, str], Mapping[_Gist, str]] = field(init=False, repr=False, compare=False)
+    """Of `_open` what is about objects that have no name of their own: nobody can tell which they are."""
+
+    def __post_init__(self) -> None:
+        found: dict[tuple[str, str], dict[_Gist, str]] = {}
+        of: dict[tuple[str, _About], str] = {}
+        for each in (*self.findings, *self.suppressed):
+            if each.status is Status.UNKNOWN:
+                found.setdefault((each.code, each.subject.kind), {}).setdefault(_gist(each), each.message)
+                of.setdefault((each.code, about(each.subject)), each.message)
+        object.__setattr__(self, "_open", found)
+        object.__setattr__(self, "_of", of)
+        several = {where: {each: why for each, why in found[where].items() if _nameless(each)} for where in found}
+        object.__setattr__(self, "_several", several)
+
+    @property
+    def said(self) -> Iterator[Said]:
+        yield from (Said(each) for each in self.findings)
+        yield from (Said(each, True) for each in self.suppressed)
+
+    def not_judged(self, finding: FindingOutline, other: Side) -> str:
+        """A clause on why nobody looked here for what `other` has found, "" where somebody did."""
+        if self.codes is not None and finding.code not in self.codes:
+            return "its check was not made"
+        if not self._covers(finding, other):
+            return "other objects were looked at"
+        if finding in self.hides:
+            return self.hides[finding]
+        needs = self.needs.get(finding.code, frozenset()) | {_NAMED_BY.get(finding.subject.kind, "")}
+        unread = sorted((needs & other.read) - self.read)
+        if unread:
+            more = f" and {len(unread) - _MOST_NAMES} more" if len(unread) > _MOST_NAMES else ""
+            return f"not read: {', '.join(unread[:_MOST_NAMES])}{more}"
+        return ""
+
+    def not_known(self, finding: FindingOutline, other: Side) -> str:
+        """What is unknown here that may hide what `other` has found, a message; "" where nothing is.
+
+        What is unknown of an object hides nothing of others of its kind; what stood open in `other` as well did not
+        keep it from its finding.
+        """
+        own, kin = about(finding.subject), self.kin.get(finding.code, frozenset()) | {finding.code}
+        for code in sorted(kin):
+            if (code, own) in self._of:
+                return self._of[code, own]
+        for (code, kind), unknown in self._open.items():
+            if code not in kin:
+                continue
+            if not _wider(code, kind, finding) and (code == finding.code or code not in self.wide):
+                unknown = self._several[code, kind]
+            for each, message in unknown.items():
+                if not other.leaves_open(code, kind, each, message):
+                    return message
+        return ""
+
+    def leaves_open(self, code: str, kind: str, unknown: _Gist, message: str) -> bool:
+        """True where the same is unknown here for the same reason, and no less of it: of 20 pods of which nothing is
+        known 6 may be those that were known when they were 14."""
+        here = self._open.get((code, kind), {}).get(unknown)
+        if here is None:
+            return False
+        there, mine = numbers(message), numbers(here)
+        return len(there) == len(mine) and all(now <= then for now, then in zip(there, mine, strict=True))
+
+    def _covers(self, finding: FindingOutline, other: Side) -> bool:
+        if self.scope is None:
+            return True
+        if finding.subject.kind in {kind for kind, _ in self.scope}:
+            return (finding.subject.kind, str(finding.subject)) in self.scope
+        return other.scope is not None and other.scope <= self.scope
+
+
+def _gist(unknown: FindingOutline) -> _Gist:
+    return about(unknown.subject), gist(unknown.message)
+
+
+def _nameless(unknown: _Gist) -> bool:
+    """Whether its subject's name is words, or many names: no object is called so."""
+    (_, _, name), _ = unknown
+    return " " in name
+
+
+def _wider(code: str, kind: str, finding: FindingOutline) -> bool:
+    """Whether what is unknown of such a subject may be about more than that."""
+    other = finding.subject.kind
+    return kind == CLUSTER or (kind != other and (code == finding.code or kind in _WHOLES))
+
+
+# Without which lists of the cluster a code is not judged, and which lists an answer had.
+
+
+def needs_of(codes: Iterable[Code]) -> dict[str, frozenset[str]]:
+    """By the names of the codes."""
+    return {code.name: frozenset(kind.full_name for kind in code.needs) for code in codes}
+
+
+def read_of(cluster: Cluster) -> frozenset[str]:
+    """The kinds that were known completely."""
+    return frozenset(read.resource.full_name for read in cluster.reads if read.known)
+
+
+# Whether two observations are of one cluster: answers about different ones must not stand side by side.
+
+
+class Saved(Protocol):
+    """What was saved: whose cluster it is about, where its data is from, and the uids of objects of that cluster."""
+
+    @property
+    def identity(self) -> Identity: ...
+
+    @property
+    def source(self) -> Source: ...
+
+    @property
+    def uids(self) -> frozenset[str]: ...
+
+
+class Sameness(str, Enum):
+    SAME = "same"
+    OTHER = "other"
+    UNKNOWN = "unknown"  # what is known of both does not decide it
+
+
+@dataclass(frozen=True, slots=True)
+class Kinship:
+    """`why` is a clause without its full stop, "" for the same cluster."""
+
+    sameness: Sameness
+    why: str = ""
+
+
+def kinship(baseline: Saved, now: Cluster, saved_one: str = "the baseline", this_one: str = "this plan") -> Kinship:
+    """The uid of Namespace kube-system decides, whatever the names are; without both, an object in both does.
+
+    Else the names: a cluster's is unique in an account and region. A context is a name of one's own for a cluster:
+    two different ones may mean the same cluster, so that they alone decide nothing.
+    """
+    saved, here = baseline.identity, now.identity
+    other = f"it has {_named(saved)}, this one has {_named(here)}"
+    if saved.uid and here.uid:
+        if saved.uid == here.uid:
+            return Kinship(Sameness.SAME)
+        return Kinship(Sameness.OTHER, f"{other} (their uids differ)")
+    if not baseline.uids.isdisjoint(uids_of(now)):
+        return Kinship(Sameness.SAME)
+    if (baseline.source is Source.DEMO) != (now.source is Source.DEMO):
+        return Kinship(Sameness.OTHER, f"{other} (one is the demo)")
+    places = ((saved.cluster, here.cluster), (saved.account, here.account), (saved.region, here.region))
+    if any(before and after and before != after for before, after in places):
+        return Kinship(Sameness.OTHER, other)
+    whole = all(before and after for before, after in places)
+    if whole or (saved.context and saved.context == here.context):
+        return Kinship(Sameness.SAME)
+    return Kinship(Sameness.UNKNOWN, f"{saved_one} has {_named(saved)}, {this_one} has {_named(here)}")
+
+
+def uids_of(cluster: Cluster) -> frozenset[str]:
+    """Of objects that no other cluster has. What was written by hand may have none."""
+    return frozenset((*(node.uid for node in cluster.nodes), *(budget.uid for budget in cluster.budgets))) - {""}
+
+
+def _named(who: Identity) -> str:
+    """``cluster shop in account 1 in eu-west-1 (context prod)``, as far as it is known."""
+    if not (who.cluster or who.context or who.account or who.region):
+        return "a cluster of unknown name"
+    words = [f"cluster {who.cluster}" if who.cluster else "a cluster of unknown name"]
+    words += [f"in account {who.account}"] if who.account else []
+    words += [f"in {who.region}"] if who.region else []
+    words += [f"(context {who.context})"] if who.context else []
+    return " ".join(words)
+
+
+# An answer that was just made of what was read earlier, reduced to what a saved one is read as.
+
+
+@dataclass(frozen=True, slots=True)
+class Of:
+    """Of which `file` with a snapshot in it, by which version of this tool, and asked for with which `options` (JSON
+    values by flag)."""
+
+    file: str
+    tool_version: str
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+def made_earlier(of: Of, cluster: Cluster, findings: Iterable[Finding], suppressed: Iterable[Finding] = ()) -> Earlier:
+    """What only some commands say (`codes`, `addons`, `way`) is left out."""
+    return Earlier(
+        of.file,
+        cluster.identity,
+        cluster.source,
+        cluster.observed_at,
+        of.tool_version,
+        of.options,
+        read_of(cluster),
+        tuple(map(outline_of, findings)),
+        tuple(map(outline_of, suppressed)),
+        uids=uids_of(cluster),
+    )

@@ -1,0 +1,135 @@
+"""A check against an earlier one: which codes either looked for, and which unknown answers hide others."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kubectl_eksdoc.addon_diff.against import OF_FIELDS
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.baseline.changes import Since, outline_of
+from kubectl_eksdoc.baseline.comparing import since
+from kubectl_eksdoc.baseline.side import Of, Side, made_earlier, read_of
+from kubectl_eksdoc.check.kin import AS_ONE, asked_of, kin_of
+from kubectl_eksdoc.check.plan import CheckPlan
+from kubectl_eksdoc.check.registry import ALL
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.earlier import Earlier, FindingOutline
+
+_SYMPTOM, _FILES, _GATE = "symptom", "filename", "gate"
+
+_WIDE = frozenset(code.name for check in ALL if AS_ONE & set(check.needs) for code in check.codes)
+
+_ON_ANY_WAY = frozenset(
+    code.name for check in ALL if {Need.PLAN_DRAIN, Need.PLAN_IMDS, *AS_ONE} & set(check.needs) for code in check.codes
+)
+"""What commands find that know no target."""
+
+_MINOR = re.compile(r"\d+\.(\d{1,4})\Z")
+"""At the end of a way, as ``1.33 → 1.34``."""
+
+
+def against(earlier: Earlier, plan: CheckPlan, options: Mapping[str, object]) -> Since:
+    """
+    Raises:
+        BaselineError: the earlier answer is of another cluster.
+    """
+    cluster, kin, needs = plan.facts.cluster, _kin(), _needs()
+    asked = frozenset(name for judged in plan.judged for name in asked_of(judged.check, plan.wish.only))
+    then = Side(
+        earlier.findings,
+        earlier.suppressed,
+        None if earlier.codes is None else _looked_for(_wanted(earlier), earlier.options, options),
+        earlier.read,
+        needs,
+        kin=kin,
+        wide=_WIDE,
+    )
+    now = Side(
+        tuple(map(outline_of, plan.findings)),
+        tuple(outline_of(each.finding) for each in plan.suppressed),
+        _looked_for(asked, options, earlier.options),
+        read_of(cluster),
+        needs,
+        kin=kin,
+        wide=_WIDE,
+        apart=OF_FIELDS,
+        hides=_beyond(earlier, plan),
+    )
+    return since(earlier, cluster, then, now, options, _notes(earlier, plan))
+
+
+def as_earlier(of: Of, plan: CheckPlan) -> Earlier:
+    """`plan` of what was read earlier, as its own document is read."""
+    made = made_earlier(of, plan.facts.cluster, plan.findings, (each.finding for each in plan.suppressed))
+    codes = frozenset(code.name for judged in plan.judged for code in judged.check.codes)
+    return replace(made, codes=codes, way=_way(plan))
+
+
+def _way(plan: CheckPlan) -> str:
+    return f"{in_words(plan.facts.way.now)} → {in_words(plan.facts.way.target)}"
+
+
+def _notes(earlier: Earlier, plan: CheckPlan) -> tuple[str, ...]:
+    way = _way(plan)
+    if not earlier.way or earlier.way == way:
+        return ()
+    return (f"The earlier answer is about {earlier.way}, this one about {way}: what came or went may be the way's.",)
+
+
+def _beyond(earlier: Earlier, plan: CheckPlan) -> dict[FindingOutline, str]:
+    """What the earlier answer found on a way that leads further than this one: it is as true as it was."""
+    then, now = _MINOR.search(earlier.way), plan.facts.way.target.minor
+    if then is None or int(then.group(1)) <= now:
+        return {}
+    why = f"this answer looks no further than {in_words(plan.facts.way.target)}"
+    return {each: why for each in (*earlier.findings, *earlier.suppressed) if each.code not in _ON_ANY_WAY}
+
+
+def _wanted(earlier: Earlier) -> frozenset[str]:
+    """What is found of other codes of a check that was made is not shown with --only."""
+    only = earlier.options.get("only")
+    codes = earlier.codes or frozenset()
+    if not isinstance(only, (list, tuple)) or not only:
+        return codes
+    asked = frozenset(name for check in ALL for name in asked_of(check, tuple(map(str, only))))
+    return codes & (asked | frozenset(map(str, only)))
+
+
+def _looked_for(codes: frozenset[str], options: Mapping[str, object], others: Mapping[str, object]) -> frozenset[str]:
+    """Of a symptom only what may cause it is told, and manifests are those of the files that are named."""
+    symptom = options.get(_SYMPTOM)
+    if symptom and symptom != others.get(_SYMPTOM):
+        return frozenset()
+    if options.get(_GATE) and options.get(_GATE) != others.get(_GATE):
+        codes -= _of_several_gates()
+    files, wanted = _files(options), _files(others)
+    return codes if files and files >= wanted else codes - {"api-in-manifest"}
+
+
+def _of_several_gates() -> frozenset[str]:
+    """Codes that are looked for at more than one gate: of one gate only some of their findings are told."""
+    gates = {(code.name, check.gate) for check in ALL for code in check.codes}
+    return frozenset(name for name, several in Counter(name for name, _ in gates).items() if several > 1)
+
+
+def _files(options: Mapping[str, object]) -> frozenset[str]:
+    found = options.get(_FILES)
+    return frozenset(map(str, found)) if isinstance(found, (list, tuple)) else frozenset()
+
+
+def _needs() -> dict[str, frozenset[str]]:
+    """By the names of the codes: the lists that their checks judge by, and those that the commands do which a check
+    sums up."""
+    return {
+        code.name: frozenset(kind.full_name for kind in (*check.kinds, *code.needs))
+        for check in ALL
+        for code in check.codes
+    }
+
+
+def _kin() -> dict[str, frozenset[str]]:
+    """What stays open of a whole command hides all that it would find."""
+    return {code.name: kin_of(check, code.name) for check in ALL for code in check.codes}

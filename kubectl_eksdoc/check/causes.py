@@ -1,0 +1,140 @@
+"""Findings by what they come from: one API that goes, one node group, one workload, one answer that nobody gave."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.leading import led
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import Reach, shell
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
+
+AWS = Subject("AWS", "account")
+"""What is unknown for the one reason that nothing of AWS is known comes from that."""
+
+DECIDING = 3
+"""So many causes are told with what to do."""
+
+_EVENTS = Subject("Interruption", "events")
+_LINKS = ("setting", "queue", "queue-policy", "queue-key", "rule", "rule-fails", "rights", "provider-fails")
+_OF_EVENTS = frozenset(f"interruption-{name}" for name in _LINKS) | {"dns-notices-unheard"}
+"""Links of the one chain by which a controller receives interruption events; one stack makes what is missing."""
+
+_WIDE = frozenset({"Cluster", "Command"})
+"""What findings are about that have nothing else in common."""
+
+_WORKLOAD = frozenset({"Deployment", "DaemonSet", "StatefulSet", "PodDisruptionBudget", "ConfigMap"})
+"""Objects of one application bear its name."""
+
+_SEE = "See all that is known of it."
+_LEAVE_OUT = "Ask with credentials that AWS takes, or leave AWS out on purpose:"
+
+_SAME_KIND = {"NodeGroup": "Nodegroup"}
+_RIGHT = re.compile(r"((list|get|watch|create) \S+|[a-z0-9-]+:[A-Z]\w+)(, |\Z)")
+_GATES = (*Gate, None)
+_RANK = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+@dataclass(frozen=True, slots=True)
+class RootCause:
+    """`gate`: the first step that waits for one of its `findings`, None where none does. `findings`: worst first, at
+    least one. `do`: what to do about the first of them, with a command."""
+
+    subject: Subject
+    gate: Gate | None
+    findings: tuple[Finding, ...]
+    do: Remedy
+
+    @property
+    def first(self) -> Finding:
+        return self.findings[0]
+
+    @property
+    def status(self) -> Status:
+        return self.first.status
+
+    @property
+    def severity(self) -> Severity:
+        return self.first.severity
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """That of the first finding first."""
+        return tuple(dict.fromkeys(each.code for each in self.findings))
+
+
+def root_causes(
+    found: Iterable[tuple[Finding, Gate | None]], of_aws: Collection[Finding] = (), reach: Reach = Reach()
+) -> tuple[RootCause, ...]:
+    """Of findings that count: what the next step waits for first, then the worst. `of_aws`: those that are unknown
+    because nothing of AWS is known."""
+    by_key: dict[object, list[tuple[Finding, Gate | None]]] = defaultdict(list)
+    for each, gate in found:
+        by_key[_key(AWS if each in of_aws else _origin(each), each)].append((each, gate))
+    return tuple(sorted((_cause(some, of_aws, reach) for some in by_key.values()), key=_order))
+
+
+def among(causes: Iterable[RootCause], found: Sequence[Finding]) -> tuple[RootCause, ...]:
+    """Those from which one of `found` comes."""
+    some = frozenset(found)
+    return tuple(each for each in causes if not some.isdisjoint(each.findings))
+
+
+def _cause(some: Sequence[tuple[Finding, Gate | None]], of_aws: Collection[Finding], reach: Reach) -> RootCause:
+    findings = in_order(each for each, _ in some)
+    first = findings[0]
+    gate = min((gate for _, gate in some), key=_GATES.index)
+    if first in of_aws:
+        return RootCause(AWS, gate, findings, _do(first, ("--no-aws",), _LEAVE_OUT, reach))
+    words = ("--only", first.code.name, "-o", "wide", *_of_file(first.subject))
+    return RootCause(_origin(first), gate, findings, _do(first, words, _SEE, reach))
+
+
+def _of_file(subject: Subject) -> tuple[str, ...]:
+    if subject.kind != "File":
+        return ()
+    return "-f", "-" if subject.name == "standard input" else subject.name
+
+
+def _do(first: Finding, words: Sequence[str], text: str, reach: Reach) -> Remedy:
+    """What comes first, with its command, or else with that of a check with these words."""
+    do = next(iter(first.remedy), Remedy(text))
+    whole = shell("kubectl", "eksdoc", "check", *words)
+    return do if do.command else replace(do, command=led(whole, reach))
+
+
+def _origin(found: Finding) -> Subject:
+    if found.root_cause is not None:
+        return found.root_cause
+    of_events = found.code.name in _OF_EVENTS or found.subject.kind == "Spot nodes"
+    if of_events and found.status is Status.FAIL:
+        return _EVENTS
+    if found.status is Status.UNKNOWN and _RIGHT.sub("", found.missing) == "" != found.missing:
+        return Subject("Right", found.missing)
+    return found.subject
+
+
+def _key(origin: Subject, found: Finding) -> object:
+    if origin.kind in _WIDE:
+        return origin, found.code.name
+    if origin.kind in _WORKLOAD:
+        return origin.namespace, origin.name
+    return _SAME_KIND.get(origin.kind, origin.kind), origin.namespace, origin.name
+
+
+def _order(of: RootCause) -> tuple[object, ...]:
+    first = of.subject
+    return (
+        _GATES.index(of.gate),
+        of.status is not Status.FAIL,
+        _RANK[of.severity],
+        -len(of.findings),
+        first.kind,
+        first.namespace,
+        first.name,
+        of.first.code.name,
+    )

@@ -1,0 +1,235 @@
+"""What has changed since a moment: nodes that came and go, pods in masses, pod templates, add-ons, Events.
+
+Only what still shows is told: a node that is gone, or a template that was taken back, leaves at most an Event, and the
+API server keeps those for an hour as a rule. What was not read is named.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from kubectl_eksdoc.check.checking import cluster_of
+from kubectl_eksdoc.check.checks.grouped import groups, named
+from kubectl_eksdoc.check.checks.owners import maker
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.wording import number
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
+from kubectl_eksdoc.model.changes import EventTold
+from kubectl_eksdoc.model.findings import Subject
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.pods import Pod
+
+EVENTS_KEPT = timedelta(hours=1)
+"""--event-ttl of the API server, which EKS does not let one change."""
+_MASS = 3
+"""So many pods of a workload that are new at once are told, or all of it if it has fewer, from two on."""
+_ABOUT_NODES = ("Node", "NodeClaim", "NodePool", "EC2NodeClass")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`source`: who tells it."""
+
+    at: datetime
+    subject: Subject
+    what: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """`changes`: the newest first; `unread`: clauses about what nobody looked at, or could."""
+
+    since: datetime
+    changes: tuple[Change, ...]
+    unread: tuple[str, ...]
+
+
+def changed(facts: CheckFacts, since: datetime) -> Changed:
+    """From `since` on, up to the observation."""
+    found = (*_nodes(facts, since), *_pods(facts, since), *_templates(facts, since), *_addons(facts, since))
+    found += (*_events(facts, since), *_others(facts, since), *_by_eks(facts, since))
+    ordered = sorted(found, key=lambda each: (each.subject.kind, str(each.subject), each.what))
+    newest_first = sorted(ordered, key=lambda each: each.at, reverse=True)
+    return Changed(since, tuple(newest_first), tuple(_unread(facts, since)))
+
+
+def _nodes(facts: CheckFacts, since: datetime) -> Iterator[Change]:
+    for group in groups(facts.cluster.nodes):
+        new = tuple(node for node in group.nodes if node.created_at is not None and node.created_at >= since)
+        if new:
+            what = f"{number(len(new), 'node')} of {len(group.nodes)} came: {named(new)}"
+            yield Change(_latest(new), group.subject, what, "nodes")
+        for node in group.nodes:
+            if node.deletion_at is not None and node.deletion_at >= since:
+                yield Change(node.deletion_at, Subject("Node", node.name), "it is being deleted", "nodes")
+
+
+def _latest(nodes: tuple[Node, ...]) -> datetime:
+    return max(node.created_at for node in nodes if node.created_at is not None)
+
+
+def _pods(facts: CheckFacts, since: datetime) -> Iterator[Change]:
+    """By who made them; a Job's are not told, it makes new ones all the time."""
+    made: dict[Subject, list[Pod]] = defaultdict(list)
+    for pod in facts.cluster.pods:
+        if pod.owner is not None and pod.owner.kind != "Job" and not pod.finished:
+            made[maker(pod)].append(pod)
+    for subject, pods in made.items():
+        new = [pod.created_at for pod in pods if pod.created_at is not None and pod.created_at >= since]
+        again = [
+            pod.ready_at
+            for pod in pods
+            if pod.restarted and pod.ready_at is not None and pod.ready_at >= since and pod.created_at not in new
+        ]
+        if _mass(len(new), len(pods)):
+            yield Change(max(new), subject, f"{len(new)} of its {len(pods)} pods are new", "pods")
+        if again:
+            what = f"{number(len(again), 'pod')} of {len(pods)} restarted and became Ready again"
+            yield Change(max(again), subject, what, "pods")
+        failing = [pod for pod in pods if pod.restarted and not pod.ready]
+        if failing and (moment := _started(failing)) is not None and moment >= since:
+            why = failing[0].not_ready_because or "no reason is told"
+            what = f"{number(len(failing), 'pod')} restarted and not Ready: {why}"
+            yield Change(moment, subject, what, "pods")
+
+
+def _started(pods: list[Pod]) -> datetime | None:
+    return max((pod.created_at for pod in pods if pod.created_at is not None), default=None)
+
+
+def _mass(new: int, of: int) -> bool:
+    return new >= _MASS or (new == of and new > 1)
+
+
+def _templates(facts: CheckFacts, since: datetime) -> Iterator[Change]:
+    for told in facts.past.revisions.values():
+        if isinstance(told, Unknown):
+            continue
+        for each in told:
+            if each.at >= since:
+                revision = f" (revision {each.number})" if each.number else ""
+                yield Change(each.at, each.of, f"it was given another pod template{revision}", "revisions")
+
+
+def _addons(facts: CheckFacts, since: datetime) -> Iterator[Change]:
+    told = facts.past.addons
+    if isinstance(told, Unknown):
+        return
+    for name, history in told.items():
+        if not isinstance(history, UpdateHistory):
+            continue
+        yield from _updated(Subject("Addon", name), history, since)
+
+
+def _by_eks(facts: CheckFacts, since: datetime) -> Iterator[Change]:
+    """Updates of the cluster and of its node groups."""
+    if isinstance(facts.aws.cluster_updates, UpdateHistory):
+        yield from _updated(cluster_of(facts), facts.aws.cluster_updates, since)
+    if not isinstance(facts.aws.group_updates, Unknown):
+        for name, history in facts.aws.group_updates.items():
+            if isinstance(history, UpdateHistory):
+                yield from _updated(Subject("Nodegroup", name), history, since)
+
+
+def _updated(of: Subject, history: UpdateHistory, since: datetime) -> Iterator[Change]:
+    for each in history.updates:
+        if isinstance(each, Update) and each.begun is not None and each.begun >= since:
+            yield Change(each.begun, of, _update(each), "EKS")
+
+
+def _update(of: Update) -> str:
+    version = of.parameter("AddonVersion") or of.parameter("ReleaseVersion") or of.parameter("Version")
+    mode = of.parameter("ResolveConflicts")
+    to = f" to {version}" if version else ""
+    how = f" with {mode}" if mode else ""
+    errors = f": {of.errors[0].code}" if of.errors else ""
+    kind = "an update" if of.type in ("", "AddonUpdate") else f"an update ({of.type})"
+    return f"{kind}{to}{how} was asked for: {of.status or 'in no known state'}{errors} ({of.id})"
+
+
+def _events(facts: CheckFacts, since: datetime) -> Iterator[Change]:
+    """Warnings, and whatever is about nodes; the same reason for one kind in one namespace is told once."""
+    told = facts.past.events
+    if isinstance(told, Unknown):
+        return
+    alike: dict[tuple[str, str, str], list[EventTold]] = defaultdict(list)
+    for each in told:
+        if each.at >= since and (each.warning or each.about.kind in _ABOUT_NODES):
+            alike[each.about.kind, each.about.namespace, each.reason].append(each)
+    for (_, _, reason), several in sorted(alike.items()):
+        latest = max(several, key=lambda each: (each.at, each.about.name))
+        times = sum(each.count for each in several)
+        names = sorted({each.about.name for each in several})
+        others = f", and of {len(names) - 1} more" if len(names) > 1 else ""
+        message = f": {latest.message}" if latest.message else ""
+        often = f" ({times} times{others})" if times > 1 else ""
+        yield Change(latest.at, latest.about, f"{reason}{often}{message}", "events")
+
+
+def _others(facts: CheckFacts, since: datetime) -> Iterator[Change]:
+    for told in facts.past.others.values():
+        if not isinstance(told, Unknown):
+            yield from (Change(each.at, each.subject, each.what, each.source) for each in told if each.at >= since)
+
+
+def _unread(facts: CheckFacts, since: datetime) -> Iterator[str]:
+    past = facts.past
+    for kind, told in sorted(past.revisions.items()):
+        if isinstance(told, Unknown):
+            yield f"pod templates of {kind}s: {_why(told)}"
+    if not past.revisions:
+        yield f"pod templates: nobody asked for {', '.join(each.plural for each in kinds.HISTORY_OF.values())}"
+    if isinstance(past.events, Unknown):
+        yield f"Events: {_why(past.events)}"
+    elif facts.cluster.observed_at - since > EVENTS_KEPT:
+        yield "Events from more than an hour before: the API server does not keep them"
+    if isinstance(past.addons, Unknown):
+        yield f"updates of add-ons: {_why(past.addons)}"
+    else:
+        for name, history in sorted(past.addons.items()):
+            if isinstance(history, Unknown):
+                yield f"updates of add-on {name}: {_why(history)}"
+            elif isinstance(history, UpdateHistory):
+                yield from _unread_updates(f"add-on {name}", history, since)
+    yield from _unread_of_eks(facts, since)
+    for what, told_of in sorted(past.others.items()):
+        if isinstance(told_of, Unknown):
+            yield f"{what}: {_why(told_of)}"
+    for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
+        yield f"{read.resource.plural}: {read.detail or read.state.value}"
+
+
+def _unread_of_eks(facts: CheckFacts, since: datetime) -> Iterator[str]:
+    cluster, by_group = facts.aws.cluster_updates, facts.aws.group_updates
+    if isinstance(cluster, Unknown):
+        yield f"updates of the cluster: {_why(cluster)}"
+    else:
+        yield from _unread_updates("the cluster", cluster, since)
+    if isinstance(by_group, Unknown):
+        yield f"updates of node groups: {_why(by_group)}"
+        return
+    for name, history in sorted(by_group.items()):
+        if isinstance(history, Unknown):
+            yield f"updates of node group {name}: {_why(history)}"
+        else:
+            yield from _unread_updates(f"node group {name}", history, since)
+
+
+def _unread_updates(of: str, history: UpdateHistory, since: datetime) -> Iterator[str]:
+    """One that could not be described, and those beyond the latest, where these are all that young."""
+    for each in history.updates:
+        if isinstance(each, Unknown):
+            yield f"an update of {of}: {_why(each)}"
+    begun = [each.begun for each in history.updates if isinstance(each, Update) and each.begun is not None]
+    if history.unseen and all(moment >= since for moment in begun):
+        yield f"{history.unseen} earlier updates of {of}: only the latest are described"
+
+
+def _why(told: Unknown) -> str:
+    return f"{told.why} ({told.missing})" if told.missing and told.missing not in told.why else told.why

@@ -1,0 +1,159 @@
+"""Add-ons of EKS along the way: at which minor version each is updated, before the control plane or after it, and why.
+
+The rule: one whose version is not made for the next minor goes before it, as long as some version fits both sides;
+kube-proxy never does. What only could be newer waits for the target. Source of what fits: EKS itself
+(DescribeAddonVersions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kubectl_eksdoc.amazon import addon_versions
+from kubectl_eksdoc.amazon.upgrades.software import COREDNS, KUBE_PROXY, VPC_CNI
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.check.checklist.asking import eks
+from kubectl_eksdoc.check.checklist.steps import Phase, Step
+from kubectl_eksdoc.check.checks.programs import installed
+from kubectl_eksdoc.check.checks.running import Running
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.wording import aws
+from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.versions import Version
+
+_LISTED = Source("EKS, DescribeAddonVersions")
+_SKEW = Source("kubernetes.io, Version Skew Policy")
+_BLOCKING = tuple(code.name for code in (Code.of("check-addon-health"), *Code.of_area("addon")))
+"""What is to be mended before an update of the add-on; that it does not fit is what the update mends."""
+
+_ORDER = (KUBE_PROXY.addon, VPC_CNI.addon, COREDNS.addon)
+_TURN: Mapping[str, str] = {
+    KUBE_PROXY.addon: "it must never be newer than the control plane, so it waited; now it must not fall behind. The"
+    " EKS user guide updates nodes first, and the policy allows both: in this order new nodes start with it, and its"
+    " pods are replaced once",
+    VPC_CNI.addon: "before whatever starts pods: each gets its address from it",
+    COREDNS.addon: "after vpc-cni, which gives its new pods their addresses",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """Of an add-on, `have` → `to`; "" where nobody tells to which."""
+
+    addon: Addon
+    have: str
+    to: str
+    before: bool
+    why: str
+
+
+def before(facts: CheckFacts, there: Sequence[Running], now: Version, step: Version) -> Iterator[Step]:
+    """In the step from `now` to the next minor. `there`: all programs that run."""
+    for move in _moves(facts, step):
+        if move.before:
+            yield _step(facts, there, move, Phase.BEFORE_CONTROL_PLANE, now, step)
+
+
+def after(facts: CheckFacts, there: Sequence[Running], step: Version) -> Iterator[Step]:
+    """kube-proxy, vpc-cni and CoreDNS come first, in this order."""
+    for move in sorted((each for each in _moves(facts, step) if not each.before), key=_turn):
+        yield _step(facts, there, move, Phase.AFTER_CONTROL_PLANE, step, step)
+
+
+def turn(addon: str) -> int:
+    """Of an add-on's name after the control plane, EKS's own or not: those with a turn first."""
+    return _ORDER.index(addon) if addon in _ORDER else len(_ORDER)
+
+
+def _turn(move: _Move) -> tuple[int, str]:
+    return turn(move.addon.name), move.addon.name
+
+
+def _moves(facts: CheckFacts, step: Version) -> Iterator[_Move]:
+    """At that step of all add-ons, each with the version that the steps before it have given it."""
+    for addon in installed(facts):
+        have, now = addon.version, facts.way.now
+        for each in facts.way.steps or (facts.way.target,):
+            move = _move(facts, addon, have, now, each)
+            if each == step and move is not None:
+                yield move
+            have, now = move.to or have if move is not None else have, each
+
+
+def _move(facts: CheckFacts, addon: Addon, have: str, now: Version, step: Version) -> _Move | None:
+    offered = facts.aws.addon_versions.get(addon.name)
+    last, wanted = step == facts.way.target, in_words(step)
+    if not isinstance(offered, AddonVersions):
+        why = f"which versions are made for {wanted} is not known"
+        return _Move(addon, have, "", False, why) if last or addon.name == KUBE_PROXY.addon else None
+    default = addon_versions.target(offered, wanted, "")
+    if addon.name == KUBE_PROXY.addon:
+        return None if default == have else _Move(addon, have, default, False, _TURN[addon.name])
+    if not addon_versions.is_offered(offered, wanted, have):
+        return _fitting(addon, have, offered, now, step, default)
+    if last and default and _older(offered, have, default):
+        return _Move(addon, have, default, False, f"it fits {wanted}; EKS installs this one by default there")
+    return None
+
+
+def _fitting(addon: Addon, have: str, offered: AddonVersions, now: Version, step: Version, default: str) -> _Move:
+    """Of those that fit both sides the default of the step, or else the newest."""
+    old, new = in_words(now), in_words(step)
+    both = addon_versions.offered_for(offered, old, new)
+    if both and now != step:
+        to = default if default in both else both[0]
+        return _Move(addon, have, to, True, f"{have} is not made for {new}; {to} is made for both {old} and {new}")
+    gap = "" if now == step else f", and none for both {old} and {new}"
+    return _Move(addon, have, default, False, f"{have} is not made for {new}{gap}")
+
+
+def _older(offered: AddonVersions, have: str, than: str) -> bool:
+    """EKS lists the newest first."""
+    order = [each.version for each in offered.versions]
+    return have in order and than in order and order.index(have) > order.index(than)
+
+
+def _step(facts: CheckFacts, there: Sequence[Running], move: _Move, phase: Phase, at: Version, step: Version) -> Step:
+    """`at`: the version that the control plane has then."""
+    name = move.addon.name
+    turn = "" if move.before else _TURN.get(name, "")
+    why = move.why if not turn or turn == move.why else f"{move.why}; {turn}"
+    return Step(
+        phase,
+        f"Update add-on {name} to {move.to or f'its version for {in_words(step)}'}",
+        why,
+        tuple(_commands(facts, move, at)),
+        f"EKS says ACTIVE, and pods of it run as {move.to or 'that version'}",
+        eks(facts, "wait addon-active", "--addon-name", name),
+        at=at,
+        codes=_BLOCKING,
+        about=tuple(dict.fromkeys((name, *_objects(there, name)))),
+        source=_SKEW if name == KUBE_PROXY.addon else _LISTED,
+    )
+
+
+def _commands(facts: CheckFacts, move: _Move, at: Version) -> Iterator[str]:
+    """Looked at, then done; vpc-cni goes by every minor between."""
+    name = move.addon.name
+    if not move.to:
+        of = ("--addon-name", name, "--kubernetes-version", in_words(at))
+        yield aws(facts, "eks", "describe-addon-versions", *of)
+        return
+    offered = facts.aws.addon_versions.get(name)
+    versions: tuple[str, ...] = (move.to,)
+    if isinstance(offered, AddonVersions):
+        versions = addon_versions.steps(name, offered, in_words(at), move.have, move.to)
+    for version in versions:
+        yield shell("kubectl", "eksdoc", "addon-diff", name, "--to", version)
+        yield shell("kubectl", "eksdoc", "addon-diff", name, "--to", version, "--apply")
+
+
+def _objects(there: Sequence[Running], name: str) -> Iterator[str]:
+    """Names of what runs it: findings may be about that (``aws-node``)."""
+    for each in there:
+        if each.software.addon == name:
+            yield each.subject.name

@@ -1,0 +1,289 @@
+"""Nodes by who makes them: at the end and once, or before a step of the control plane that their age does not allow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from kubectl_eksdoc.amazon.upgrades.amis import Way
+from kubectl_eksdoc.amazon.upgrades.skew import kubelet_skew
+from kubectl_eksdoc.amazon.upgrades.software import CLUSTER_AUTOSCALER
+from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words, minor_of
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.checklist import karpenter
+from kubectl_eksdoc.check.checklist.asking import check, eks
+from kubectl_eksdoc.check.checklist.ending import restarted
+from kubectl_eksdoc.check.checklist.group_ways import MINUTES, way_of
+from kubectl_eksdoc.check.checklist.steps import Phase, Step
+from kubectl_eksdoc.check.checks.grouped import Group, groups
+from kubectl_eksdoc.check.checks.running import Running
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.wording import aws, in_region, name_of, number
+from kubectl_eksdoc.model.asked import Confidence
+from kubectl_eksdoc.model.commands import file_of, kubectl, shell
+from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.nodes import GROUP_LABELS, NodeOwner
+from kubectl_eksdoc.model.versions import Version
+
+_GUIDE = Source("EKS user guide, managed-node-update-behavior")
+_SELF = Source("EKS user guide, update-workers", Confidence.MEDIUM)
+_HYBRID = Source("EKS user guide, hybrid-nodes-upgrade", Confidence.MEDIUM)
+_AUTO = Source("EKS user guide, auto-upgrade", Confidence.MEDIUM)
+
+
+def before(facts: CheckFacts, now: Version, step: Version) -> Iterator[Step]:
+    """Of the groups whose kubelets the control plane of `step` would not serve: to `now`, which they may have. Nodes of
+    Auto Mode go at once, so what stands against that is mended before the first step."""
+    every = groups(facts.cluster.nodes)
+    if now == facts.way.now and any(group.owner is NodeOwner.AUTO_MODE for group in every):
+        yield _looked_at(facts, Phase.BEFORE_CONTROL_PLANE)
+    for group in every:
+        why = _too_old(facts, group, step)
+        if why:
+            yield from _of(facts, group, now, Phase.BEFORE_CONTROL_PLANE, f"once the control plane has {why}; ")
+
+
+def after(facts: CheckFacts, there: Sequence[Running]) -> Iterator[Step]:
+    """All that are behind, those with the fewest nodes first: what goes wrong there goes wrong in small. `there`: all
+    programs that run."""
+    target = facts.way.target
+    behind = [each for each in groups(facts.cluster.nodes) if _behind(each, target)]
+    if not behind:
+        return
+    yield _looked_at(facts, Phase.NODES)
+    if any(each.owner in (NodeOwner.MANAGED, NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in behind):
+        yield from _autoscaler(facts, there)
+    for group in sorted(behind, key=lambda each: (_TURN.index(each.owner), len(each.nodes), each.name)):
+        if group.owner is not NodeOwner.FARGATE:
+            yield from _of(facts, group, target, Phase.NODES, "")
+
+
+_TURN = (
+    NodeOwner.MANAGED,
+    NodeOwner.EKSCTL,
+    NodeOwner.SELF_MANAGED,
+    NodeOwner.KARPENTER,
+    NodeOwner.AUTO_MODE,
+    NodeOwner.HYBRID,
+    NodeOwner.FARGATE,
+)
+
+
+def _behind(group: Group, version: Version) -> bool:
+    """A kubelet that does not say how old it is may be."""
+    return any(node.kubelet is None or minor_of(node.kubelet) < version for node in group.nodes)
+
+
+def _too_old(facts: CheckFacts, group: Group, step: Version) -> str:
+    """Why the control plane must not get `step` while they are as they are; "" where an earlier step has them upgraded
+    already, or they are young enough. A group goes as a whole, to the version before the step that asks for it."""
+    oldest = min((minor_of(node.kubelet) for node in group.nodes if node.kubelet is not None), default=None)
+    if oldest is None:
+        return ""
+    now = facts.way.now
+    for each in facts.way.steps:
+        verdict = kubelet_skew(each, oldest)
+        if verdict.fit is Fit.TOO_OLD:
+            if each == step:
+                return f"{in_words(step)}, {verdict.why}"
+            oldest = now
+        now = each
+    return ""
+
+
+def _looked_at(facts: CheckFacts, phase: Phase) -> Step:
+    gate = Gate.BEFORE_NODES
+    why = f"EKS gives the pods of a node {MINUTES} minutes, Karpenter waits for ever: neither says which budget it is"
+    early = "EKS Auto Mode begins to replace its nodes as soon as the control plane has a new version"
+    return Step(
+        phase,
+        "Mend what stands against the replacement of nodes",
+        why if phase is Phase.NODES else early,
+        (check("--target", in_words(facts.way.target), "--gate", gate.value),),
+        "it exits with 0",
+        at=facts.way.target,
+        gate=gate,
+    )
+
+
+def _autoscaler(facts: CheckFacts, there: Sequence[Running]) -> Iterator[Step]:
+    for each in there:
+        of = each.subject
+        if each.software == CLUSTER_AUTOSCALER and of.kind == "Deployment":
+            yield Step(
+                Phase.NODES,
+                "Keep the Cluster Autoscaler from removing new nodes",
+                "it takes empty ones away before pods come to them; EKS ends the scale-down of an update early where it"
+                " scales up meanwhile. Pods that wait get no new nodes as long as it is away",
+                (kubectl("scale", "deployment", of.name, of.namespace, "--replicas=0"),),
+                "it has no pod; at the end it gets its replicas back",
+                at=facts.way.target,
+                source=_SELF,
+            )
+            return
+
+
+def _of(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
+    yield from _MAKERS[group.owner](facts, group, version, phase, because)
+
+
+def _managed(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
+    """Once from where it is to `version`: minors between are skipped as far as skew allows."""
+    chosen = way_of(facts, group, version)
+    to = in_words(version)
+    named = ("--nodegroup-name", group.name)
+    wait = eks(facts, "wait nodegroup-active", *named)
+    look = eks(facts, "describe-nodegroup", *named, "--query", "nodegroup.[amiType,releaseVersion,launchTemplate]")
+    about = (group.name, *(node.name for node in group.nodes))
+    if chosen.way is Way.NEW_GROUP:
+        title = f"Make a new group beside {group.name} with {to}, and drain {group.name}"
+        saved = eks(facts, "describe-nodegroup", *named, "--query", "nodegroup", "--output", "yaml")
+        commands: tuple[str, ...] = (
+            f"{saved} > {shell(file_of(group.name))}",
+            eks(facts, "create-nodegroup", "--cli-input-yaml", "file://new.yaml"),
+            eks(facts, "wait nodegroup-active", "--nodegroup-name", "NAME-OF-THE-NEW-GROUP"),
+            *_emptied(group),
+            eks(facts, "delete-nodegroup", *named),
+        )
+        why = (
+            f"{chosen.why}; new.yaml has what the first command saves, but for what EKS adds (status, ARN, resources),"
+            " with another name, and an amiType and version of today (YAML takes AWS CLI 2). The old group is the way"
+            " back: uncordon its nodes"
+            " as long as it is there"
+        )
+    elif chosen.way is Way.TEMPLATE:
+        title = f"Give the launch template of group {group.name} an AMI of {to}, and update the group to it"
+        commands = (look, f"{eks(facts, 'update-nodegroup-version', *named)} --launch-template id=LT,version=N", wait)
+        why = f"{chosen.why}: neither version nor release may be given then"
+    else:
+        sure = chosen.way is Way.IN_PLACE
+        title = (
+            f"Update group {group.name} {f'in place to {to}' if sure else f'to {to}, in place if its AMI allows it'}"
+        )
+        commands = (look, eks(facts, "update-nodegroup-version", *named, "--kubernetes-version", to), wait)
+        why = (
+            f"{chosen.why}; with an AMI of its own in the launch template, or for a quick way back, make a new group"
+            " instead: an update in place does not go back"
+        )
+    gone = chosen.way is Way.NEW_GROUP
+    done = f"the old group is gone, and no node is older than {to}" if gone else f"every node of it has {to}"
+    gate, seen = Gate.BEFORE_NODES, _nodes(group)
+    yield Step(phase, title, because + why, commands, done, seen, version, gate, about=about, source=chosen.source)
+
+
+def _emptied(group: Group) -> tuple[str, ...]:
+    return (
+        shell("kubectl", "eksdoc", "drain", "plan", "--nodegroup", group.name),
+        shell("kubectl", "eksdoc", "drain", "run", "--nodegroup", group.name),
+    )
+
+
+def _nodes(group: Group) -> str:
+    """The command that lists them."""
+    labels = group.nodes[0].labels if group.nodes else {}
+    label = next((key for key in GROUP_LABELS if labels.get(key) == group.name and group.name), "")
+    return shell("kubectl", "get", "nodes", *(("-l", f"{label}={group.name}") if label else ()))
+
+
+def _by_eksctl(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
+    old = ("--cluster", name_of(facts), "--name", group.name, *in_region(facts))
+    yield Step(
+        phase,
+        f"Make a new group with eksctl beside {group.name} with {in_words(version)}, and drain {group.name}",
+        f"{because}eksctl does not upgrade groups that EKS does not manage: it makes new ones (AL2023 from eksctl 0.176"
+        " on); the old group is the way back as long as it is there",
+        (
+            "eksctl create nodegroup --config-file cluster.yaml",
+            *_emptied(group),
+            shell("eksctl", "delete", "nodegroup", *old),
+        ),
+        f"no node is older than {in_words(version)}",
+        _nodes(group),
+        version,
+        gate=Gate.BEFORE_NODES,
+        about=(group.name, *(node.name for node in group.nodes)),
+        source=_SELF,
+    )
+
+
+def _self_managed(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
+    names = [node.name for node in group.nodes]
+    yield Step(
+        phase,
+        f"Replace {number(len(names), 'self-managed node')} by nodes of {in_words(version)}",
+        f"{because}new nodes come first: a new version of the launch template, then a higher desired capacity, with the"
+        " new instances protected from scale-in; the old ones are drained and then terminated one by one by their ids,"
+        " each with decrement. Lowering the desired capacity instead lets the group choose, without regard for budgets",
+        (
+            shell("kubectl", "eksdoc", "drain", "plan", *names[:_MOST]),
+            shell("kubectl", "eksdoc", "drain", "run", *names[:_MOST]),
+            aws(facts, "autoscaling", _TERMINATE, "--instance-id", "ID", "--should-decrement-desired-capacity"),
+        ),
+        f"no node is older than {in_words(version)}",
+        _nodes(group),
+        version,
+        gate=Gate.BEFORE_NODES,
+        about=tuple(names),
+        source=_SELF,
+    )
+
+
+_MOST = 20
+"""Names in one command."""
+_TERMINATE = "terminate-instance-in-auto-scaling-group"
+
+
+def _by_karpenter(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
+    yield karpenter.replaced(facts, group, version, phase, because, _nodes(group))
+
+
+def _auto_mode(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
+    yield Step(
+        phase,
+        f"Let EKS Auto Mode replace the nodes of {group.subject}",
+        f"{because}EKS does it by itself once the control plane has a new version, within the budgets of the NodePool"
+        " and of the pods; nothing is to be drained by hand",
+        done_when=f"every node of it has {in_words(version)}",
+        verify=_nodes(group),
+        at=version,
+        gate=Gate.BEFORE_NODES,
+        about=tuple(filter(None, (group.name, *(node.name for node in group.nodes)))),
+        source=_AUTO,
+    )
+
+
+def _hybrid(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
+    names = [node.name for node in group.nodes]
+    yield Step(
+        phase,
+        f"Upgrade {number(len(names), 'hybrid node')}, each on its own machine",
+        f"{because}nobody but you replaces them: each is drained, upgraded by nodeadm and let in again, or new machines"
+        " are joined and the old ones go",
+        (
+            shell("kubectl", "eksdoc", "drain", "run", *names[:_MOST]),
+            f"nodeadm upgrade {in_words(version)} -c file://nodeConfig.yaml",
+            shell("kubectl", "uncordon", *names[:_MOST]),
+        ),
+        f"every node of them has {in_words(version)}",
+        _nodes(group),
+        version,
+        gate=Gate.BEFORE_NODES,
+        about=tuple(names),
+        source=_HYBRID,
+    )
+
+
+def _fargate(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
+    yield from restarted(facts, version, phase, because)
+
+
+_Maker = Callable[[CheckFacts, Group, Version, Phase, str], Iterator[Step]]
+
+_MAKERS: Mapping[NodeOwner, _Maker] = {
+    NodeOwner.MANAGED: _managed,
+    NodeOwner.EKSCTL: _by_eksctl,
+    NodeOwner.SELF_MANAGED: _self_managed,
+    NodeOwner.KARPENTER: _by_karpenter,
+    NodeOwner.AUTO_MODE: _auto_mode,
+    NodeOwner.HYBRID: _hybrid,
+    NodeOwner.FARGATE: _fargate,
+}

@@ -1,0 +1,221 @@
+"""Which API versions are in the manifests that Helm has stored, and in files that the user names."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from kubectl_eksdoc.amazon.upgrades.conversions import by_hand
+from kubectl_eksdoc.amazon.upgrades.removed_apis import RemovedApi, never_had
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.check.checking import cluster_of, unknown
+from kubectl_eksdoc.check.checks.api_ahead import custom, deprecated
+from kubectl_eksdoc.check.checks.api_rewriting import (
+    follows,
+    not_served,
+    of_api,
+    rewritten,
+    severity,
+    sources,
+)
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.model.api_usage import Document, Manifest, Release, Unread
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import in_namespace, shell
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
+
+_MOST = 10
+_STDIN = "-"
+_Uses = dict[RemovedApi, list[Document]]
+_Find = Callable[[str, str], RemovedApi | None]
+
+
+def judge_releases(facts: CheckFacts) -> Iterator[Finding]:
+    """What goes on the way, and what could not be read."""
+    releases = facts.api.releases
+    if isinstance(releases, Unknown):
+        yield unknown(
+            Code.of("api-in-helm"), cluster_of(facts), "which API versions the releases of Helm use", releases
+        )
+        return
+    for each in releases:
+        if isinstance(each.manifest, Unknown):
+            yield unknown(Code.of("api-in-helm"), _release(each), "which API versions its manifest uses", each.manifest)
+            continue
+        for manifest, holds, fails in _parts(each):
+            yield from _unread(Code.of("api-in-helm"), _release(each), manifest)
+            for row, documents in _uses(manifest, _going(facts)).items():
+                message = f"{holds} {_objects(row, documents)}, {not_served(row)}: then {fails}"
+                yield _in_helm(facts, each, row, documents, severity(row, Severity.HIGH), message)
+
+
+def _parts(each: Release) -> Iterator[tuple[Manifest, str, str]]:
+    """Each with what fails once a version in it is gone. Helm builds what it has stored before it upgrades (helm
+    pkg/action/upgrade.go, performUpgrade); stored hooks run with a rollback, and those of the chart are like them."""
+    if isinstance(each.manifest, Manifest):
+        yield each.manifest, "its manifest has", "helm upgrade fails"
+        yield (
+            each.hooks,
+            "its hooks have",
+            "what runs them fails: helm rollback, helm upgrade if its chart has them",
+        )
+
+
+def judge_releases_today(facts: CheckFacts) -> Iterator[Finding]:
+    """What is gone already, what goes later, and custom resources; what is unknown `judge_releases` says."""
+    releases = facts.api.releases
+    for each in () if isinstance(releases, Unknown) else releases:
+        for manifest, holds, fails in _parts(each):
+            for row, documents in _uses(manifest, _gone(facts)).items():
+                since = f"which is not served since {in_words(row.removed)}"
+                message = f"{holds} {_objects(row, documents)}, {since}: today {fails}"
+                yield _in_helm(facts, each, row, documents, Severity.MEDIUM, message)
+        if isinstance(each.manifest, Manifest):
+            yield from _beside(facts, Code.of("api-in-helm"), _release(each), each.manifest)
+
+
+def judge_files(facts: CheckFacts) -> Iterator[Finding]:
+    """What goes on the way, and what could not be read."""
+    for each in facts.api.manifests:
+        mistyped = tuple(_mistyped(facts, each))
+        yield from _unread(Code.of("api-in-manifest"), _file(each), replace(each, unread=(*each.unread, *mistyped)))
+        for row, documents in _uses(each, _going(facts)).items():
+            message = f"{_objects(row, documents)}, {not_served(row)}"
+            yield _in_file(facts, each, row, documents, severity(row, Severity.HIGH), message)
+
+
+def _mistyped(facts: CheckFacts, manifest: Manifest) -> Iterator[Unread]:
+    """``kind: podDisruptionBudget``: it is in no table, whatever was meant."""
+    for at in manifest.documents:
+        if never_had(at.of.api_version, at.of.kind, facts.way.target):
+            yield Unread(at.line, f"{at.of.api_version} has no kind {at.of.kind}")
+
+
+def judge_files_today(facts: CheckFacts) -> Iterator[Finding]:
+    """What is gone already, what goes later, and custom resources; what is unknown `judge_files` says."""
+    for each in facts.api.manifests:
+        for row, documents in _uses(each, _gone(facts)).items():
+            since = f"which is not served since {in_words(row.removed)}: it would be refused today"
+            message = f"{_objects(row, documents)}, {since}"
+            yield _in_file(facts, each, row, documents, Severity.LOW, message)
+        yield from _beside(facts, Code.of("api-in-manifest"), _file(each), each)
+
+
+def _beside(facts: CheckFacts, code: Code, subject: Subject, manifest: Manifest) -> Iterator[Finding]:
+    def said(documents: list[Document]) -> tuple[str, ...]:
+        return _shown(documents, lambda each: f"{_at(manifest, each.line)} {_named(each)}".strip())
+
+    for judge in (deprecated, custom):
+        yield from judge(facts, code, subject, manifest, said)
+
+
+def _going(facts: CheckFacts) -> _Find:
+    return lambda api_version, kind: facts.tables.gone(api_version, kind, facts.way.now, facts.way.target)
+
+
+def _gone(facts: CheckFacts) -> _Find:
+    def found(api_version: str, kind: str) -> RemovedApi | None:
+        row = facts.tables.removed_api(api_version, kind)
+        return None if row is None or facts.way.now < row.removed else row
+
+    return found
+
+
+def _uses(manifest: Manifest, find: _Find) -> _Uses:
+    found: _Uses = defaultdict(list)
+    for document in manifest.documents:
+        row = find(document.of.api_version, document.of.kind)
+        if row is not None:
+            found[row].append(document)
+    return found
+
+
+def _objects(row: RemovedApi, documents: list[Document]) -> str:
+    return f"{len(documents)} of kind {row.kind} in {row.api_version}"
+
+
+def _in_helm(
+    facts: CheckFacts, each: Release, row: RemovedApi, documents: list[Document], how_bad: Severity, message: str
+) -> Finding:
+    rewrites = (
+        "mapkubeapis rewrites what Helm has stored, where kind stands directly below apiVersion, and nothing in the "
+        f"cluster: {_helm('mapkubeapis', each)}"
+        if row.mapped
+        else "mapkubeapis has no mapping for it: upgrade the release first."
+    )
+    late = "If the version goes before the release is upgraded, helm upgrade says 'no matches for kind'; the plugin"
+    newer = f"Upgrade the release to a version of its chart without it. {follows(row, facts.way)}".strip()
+    remedies = (
+        Remedy(
+            f"{newer} What is in it now:",
+            _helm("get manifest", each),
+            When.TOMORROW,
+        ),
+        *(Remedy(hand.what, "", When.TOMORROW) for hand in by_hand(row)),
+        Remedy(f"{late} {rewrites}"),
+    )
+    stored = f"revision {each.revision}, {each.status or 'of no known status'}"
+    evidence = (*_shown(documents, lambda document: _named(document)), stored, *sources(row))
+    of, api = _release(each), of_api(row)
+    return Finding(Code.of("api-in-helm"), how_bad, Status.FAIL, of, message, evidence, remedies, root_cause=api)
+
+
+def _helm(verb: str, each: Release) -> str:
+    """A command about one release, whatever its name looks like."""
+    namespace = in_namespace(each.namespace)
+    words = (*namespace, "--", each.name) if each.name.startswith("-") else (each.name, *namespace)
+    return shell("helm", *verb.split(), *words)
+
+
+def _in_file(
+    facts: CheckFacts, each: Manifest, row: RemovedApi, documents: list[Document], how_bad: Severity, message: str
+) -> Finding:
+    evidence = _shown(documents, lambda document: f"{_at(each, document.line)} {_named(document)}")
+    remedies = tuple(rewritten(row, facts.way, "" if each.path == _STDIN else each.path))
+    told, api = (*evidence, *sources(row)), of_api(row)
+    return Finding(
+        Code.of("api-in-manifest"), how_bad, Status.FAIL, _file(each), message, told, remedies, root_cause=api
+    )
+
+
+def _shown(documents: list[Document], said: Callable[[Document], str]) -> tuple[str, ...]:
+    more = (f"and {len(documents) - _MOST} more",) if len(documents) > _MOST else ()
+    return (*map(said, documents[:_MOST]), *more)
+
+
+def _named(document: Document) -> str:
+    of = document.of
+    return f"{of.kind} {of.namespace}/{of.name}" if of.namespace else f"{of.kind} {of.name}"
+
+
+def _unread(code: Code, subject: Subject, manifest: Manifest) -> Iterator[Finding]:
+    """Templates apart: they are no mistake, and another command makes what can be judged of them."""
+    broken = [each for each in manifest.unread if not each.template]
+    templates = [each for each in manifest.unread if each.template]
+    for parts, text in ((broken, _MEND), (templates, _MAKE)):
+        if not parts:
+            continue
+        first = parts[0]
+        more = f"; {len(parts) - 1} more of its parts cannot be read" if len(parts) > 1 else ""
+        message = f"which API versions it uses is not all known: at {_at(manifest, first.line)}, {first.why}{more}"
+        remedy = (Remedy(text),)
+        yield Finding(code, Severity.MEDIUM, Status.UNKNOWN, subject, message, (), remedy, "all of the manifest")
+
+
+_MEND = "Mend it, or leave it out of what is judged."
+_MAKE = "It is a template: judge what it makes, as in helm template CHART | kubectl eksdoc check -f -"
+
+
+def _at(manifest: Manifest, line: int) -> str:
+    """``deploy/web.yaml:12``; of what is no file, ``line 12``."""
+    return f"line {line}" if manifest.path in ("", _STDIN) else f"{manifest.path}:{line}"
+
+
+def _release(each: Release) -> Subject:
+    return Subject("HelmRelease", each.name, each.namespace)
+
+
+def _file(each: Manifest) -> Subject:
+    return Subject("File", "standard input" if each.path == _STDIN else each.path)

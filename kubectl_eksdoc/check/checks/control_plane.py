@@ -1,0 +1,247 @@
+"""The control plane itself: is it well, is it being updated, and can its last upgrade be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from kubectl_eksdoc.amazon.upgrades import path
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.checking import Check, cluster_of, unknown, unread
+from kubectl_eksdoc.check.checks.grouped import named
+from kubectl_eksdoc.check.checks.latest_updates import IN_PROGRESS, SUCCESSFUL, begun, describe, standing
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.wording import aws, day, issue, number, sourced, unwell
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws import insights as told
+from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status
+from kubectl_eksdoc.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.model.versions import Version
+
+_ACTIVE, _UPDATING = "ACTIVE", "UPDATING"
+_VERSION = "VersionUpdate"
+
+
+def _health(facts: CheckFacts) -> Iterator[Finding]:
+    eks = facts.eks
+    if isinstance(eks, Unknown):
+        what = "whether the cluster is well"
+        yield unknown(Code.of("cluster-health"), cluster_of(facts), what, eks, Severity.HIGH)
+        return
+    if not eks.issues and eks.status == _ACTIVE:
+        return
+    if not eks.status and not eks.issues:
+        why = Unknown("EKS does not tell its status")
+        yield unknown(Code.of("cluster-health"), cluster_of(facts), "whether the cluster is well", why, Severity.HIGH)
+        return
+    yield Finding(
+        Code.of("cluster-health"),
+        Severity.MEDIUM if eks.status == _UPDATING and not eks.issues else Severity.HIGH,
+        Status.FAIL,
+        cluster_of(facts),
+        unwell(eks.status, (_ACTIVE,), eks.issues),
+        tuple(map(issue, eks.issues)),
+        (
+            Remedy(
+                "Mend what it names, and wait until it is ACTIVE.",
+                aws(facts, "eks", "describe-cluster", "--name", eks.name, "--query", "cluster.[status,health]"),
+            ),
+        ),
+    )
+
+
+def _updates(facts: CheckFacts) -> Iterator[Finding]:
+    history = facts.aws.cluster_updates
+    if isinstance(history, Unknown):
+        yield unknown(Code.of("cluster-update"), cluster_of(facts), "whether an update is under way", history)
+        return
+    found = standing(history)
+    if found.unknown is not None:
+        yield unknown(Code.of("cluster-update"), cluster_of(facts), "how one of the latest updates went", found.unknown)
+    for each in found.under_way:
+        yield _under_way(facts, each)
+    if found.failed is not None:
+        yield _failed(facts, found.failed)
+
+
+def _under_way(facts: CheckFacts, each: Update) -> Finding:
+    return Finding.of(
+        "cluster-update/under-way",
+        cluster_of(facts),
+        (f"update {each.id}",),
+        type=each.type,
+        begun=begun(facts, each),
+        command=describe(facts, each),
+    )
+
+
+def _failed(facts: CheckFacts, each: Update) -> Finding:
+    return Finding.of(
+        "cluster-update/failed",
+        cluster_of(facts),
+        (*map(issue, each.errors), f"update {each.id}"),
+        severity=Severity.HIGH if each.type == _VERSION else Severity.MEDIUM,
+        type=each.type,
+        begun=begun(facts, each),
+        command=describe(facts, each),
+    )
+
+
+def _rollback(facts: CheckFacts) -> Iterator[Finding]:
+    history = facts.aws.cluster_updates
+    upgrade = _last_upgrade(facts, history)
+    if isinstance(upgrade, Unknown):
+        what = "whether the last upgrade can be taken back"
+        yield unknown(Code.of("rollback-window"), cluster_of(facts), what, upgrade, Severity.LOW)
+        return
+    if upgrade is None or upgrade.begun is None:
+        return
+    left = path.rollback_left(facts.cluster.observed_at, upgrade.begun)
+    if isinstance(left, Unknown):
+        what = "how long the last upgrade can be taken back"
+        yield unknown(Code.of("rollback-window"), cluster_of(facts), what, left, Severity.LOW)
+    elif left:
+        newer = _newer(facts)
+        against = tuple(_in_the_way_back(facts, newer))
+        yield _open(facts, upgrade.begun, against)
+        yield from _given_up(facts, newer, against)
+
+
+def _last_upgrade(facts: CheckFacts, history: UpdateHistory | Unknown) -> Update | Unknown | None:
+    """None where it is known that there was none within a week."""
+    if isinstance(history, Unknown):
+        return history
+    for each in history.updates:
+        if isinstance(each, Unknown):
+            return each
+        if each.type == "VersionRollback" and each.status in (SUCCESSFUL, IN_PROGRESS):
+            return None  # it was taken back already
+        if each.type == _VERSION and each.status == SUCCESSFUL:
+            return each if each.begun is not None else Unknown("EKS does not say when the last upgrade was")
+    begun = [each.begun for each in history.updates if isinstance(each, Update) and each.begun is not None]
+    week_ago = facts.cluster.observed_at - path.ROLLBACK_FOR
+    if history.unseen and (not begun or min(begun) > week_ago):
+        return Unknown(f"EKS lists {history.unseen} more updates, of which nothing was asked")
+    return None
+
+
+def _before(facts: CheckFacts) -> Version:
+    return Version(facts.way.now.major, facts.way.now.minor - 1)
+
+
+def _open(facts: CheckFacts, upgraded: datetime, against: Sequence[str]) -> Finding:
+    now, until = facts.way.now, upgraded + path.ROLLBACK_FOR
+    back = in_words(_before(facts))
+    only_if = (
+        "once what is in its way now is gone, and all other conditions hold"
+        if against
+        else "if all of the conditions hold"
+    )
+    onward = [f"the upgrade to {in_words(each)} ends it: it goes back by one minor" for each in facts.way.steps[:1]]
+    return Finding.of(
+        "rollback-window",
+        cluster_of(facts),
+        (
+            *(f"in its way now: {each}" for each in against),
+            *onward,
+            "counted from when the upgrade began: when it ended is not told",
+            *_rollback_insights(facts),
+            *_conditions(),
+            f"it leaves as they are: {', '.join(path.ROLLBACK_LEAVES)}",
+            sourced(path.DOUBT.text, path.DOUBT.source),
+        ),
+        in_words=in_words(now),
+        day=day(upgraded),
+        back=back,
+        strftime=until.strftime("%Y-%m-%d %H:%M"),
+        only_if=only_if,
+    )
+
+
+def _conditions() -> Iterator[str]:
+    """Those that are from one page together, the surest first as they are listed."""
+    for source in dict.fromkeys(each.source for each in path.ROLLBACK_CONDITIONS):
+        texts = (each.text for each in path.ROLLBACK_CONDITIONS if each.source == source)
+        yield sourced(f"conditions: {'; '.join(texts)}", source)
+
+
+def _rollback_insights(facts: CheckFacts) -> Iterator[str]:
+    found = facts.aws.other_insights
+    if isinstance(found, Unknown):
+        yield f"what EKS sees in the way back is not known: {found.why}"
+        return
+    for each in found:
+        if each.category == told.ROLLBACK and each.status != told.PASSING:
+            yield f"EKS sees in the way back: {each.name} is {each.status}: {each.reason}"
+
+
+def _given_up(facts: CheckFacts, newer: Sequence[Node], against: tuple[str, ...]) -> Iterator[Finding]:
+    """`newer` than the version to go back to; Fargate is not supported at all. Where there is none of either, it is an
+    advice: nothing is wrong with a cluster that was upgraded yesterday."""
+    yield from unread(facts, Code.of("rollback-window"), "which nodes are in the way back", kinds.NODES)
+    back = in_words(_before(facts))
+    if not _something_follows(facts):
+        if newer:
+            message = f"nodes have followed: they are brought down before a way back to {back}"
+            yield Finding(Code.of("rollback-window"), Severity.INFO, Status.PASS, cluster_of(facts), message, against)
+        return
+    yield Finding(
+        Code.of("rollback-window"),
+        Severity.LOW,
+        Status.FAIL if against else Status.PASS,
+        cluster_of(facts),
+        f"whoever upgrades nodes or add-ons beyond {back} gives the way back up: they are brought down first",
+        against,
+        (
+            Remedy(
+                "Let the control plane run for some days before its nodes and add-ons follow, as long as you may want "
+                "to go back; whether nodes can go back is doubtful.",
+            ),
+        ),
+    )
+
+
+def _newer(facts: CheckFacts) -> list[Node]:
+    """Nodes with a kubelet newer than the version to go back to; EKS Auto Mode takes its own down by itself."""
+    own = (each for each in facts.cluster.nodes if each.owner is not NodeOwner.AUTO_MODE)
+    return [each for each in own if each.kubelet is not None and minor_of(each.kubelet) > _before(facts)]
+
+
+def _in_the_way_back(facts: CheckFacts, newer: Sequence[Node]) -> Iterator[str]:
+    """What is known to be, in clauses."""
+    if newer:
+        yield f"{number(len(newer), 'node')} newer than {in_words(_before(facts))} already: {named(newer)}"
+    fargate = [each for each in facts.cluster.nodes if each.owner is NodeOwner.FARGATE]
+    if fargate:
+        yield f"there are pods on Fargate, which a rollback does not support: {named(fargate)}"
+
+
+def _something_follows(facts: CheckFacts) -> bool:
+    """Whether there is something left to wait with; what was not read may be."""
+    behind = (each.kubelet is None or minor_of(each.kubelet) < facts.way.target for each in facts.cluster.nodes)
+    return bool(facts.way.steps) or bool(facts.cluster.unread(kinds.NODES)) or any(behind)
+
+
+CHECKS = (
+    Check((Code.of("cluster-health"),), Area.CONTROL_PLANE, Gate.BEFORE_CONTROL_PLANE, _health),
+    Check(
+        (Code.of("cluster-update"),),
+        Area.CONTROL_PLANE,
+        Gate.BEFORE_CONTROL_PLANE,
+        _updates,
+        needs=(Need.CLUSTER_UPDATES,),
+    ),
+    Check(
+        (Code.of("rollback-window"),),
+        Area.CONTROL_PLANE,
+        None,
+        _rollback,
+        (kinds.NODES,),
+        (Need.CLUSTER_UPDATES, Need.INSIGHTS),
+    ),
+)

@@ -1,0 +1,138 @@
+"""Updates of managed node groups: one that is under way, and why the last one failed, by pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_eksdoc.amazon.group_updates import PATIENCE
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.checking import Check, cluster_of, unknown, unread
+from kubectl_eksdoc.check.checks.latest_updates import begun, describe, standing
+from kubectl_eksdoc.check.checks.managed import nodes_of, subject
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.wording import issue
+from kubectl_eksdoc.kubernetes.evictions import evict
+from kubectl_eksdoc.kubernetes.guards import matching
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.addons import Update
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.findings import Finding, Remedy
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.pods import Pod
+
+EVICTION_FAILURE = "PodEvictionFailure"
+_MOST = 5
+_KINDS = (kinds.NODES, kinds.PODS, kinds.BUDGETS)
+
+
+def _updates(facts: CheckFacts) -> Iterator[Finding]:
+    told = facts.aws.group_updates
+    if isinstance(told, Unknown):
+        what = "how the latest updates of the node groups went"
+        yield unknown(Code.of("nodegroup-update"), cluster_of(facts), what, told)
+        return
+    for name, history in sorted(told.items()):
+        if isinstance(history, Unknown):
+            yield unknown(Code.of("nodegroup-update"), subject(name), "how its latest updates went", history)
+            continue
+        found = standing(history)
+        if found.unknown is not None:
+            yield unknown(
+                Code.of("nodegroup-update"), subject(name), "how one of its latest updates went", found.unknown
+            )
+        for each in found.under_way:
+            yield _under_way(facts, name, each)
+        if found.failed is not None:
+            yield from _failed(facts, name, found.failed)
+
+
+def _under_way(facts: CheckFacts, name: str, each: Update) -> Finding:
+    return Finding.of(
+        "nodegroup-update/under-way",
+        subject(name),
+        (*_parameters(each), f"update {each.id}"),
+        type=each.type,
+        begun=begun(facts, each),
+        command=describe(facts, each, "--nodegroup-name", name),
+    )
+
+
+def _failed(facts: CheckFacts, name: str, each: Update) -> Iterator[Finding]:
+    evictions = [error for error in each.errors if error.code == EVICTION_FAILURE]
+    seen: tuple[str, ...] = ()
+    if evictions:
+        yield from unread(facts, Code.of("nodegroup-update"), "which pods hold its update up", *_KINDS)
+        seen = tuple(
+            _in_the_way(facts, name, [one for error in evictions for one in (*error.resources, error.message)])
+        )
+    drain = shell("kubectl", "eksdoc", "drain", "plan", f"--nodegroup={name}")
+    seen_by = describe(facts, each, "--nodegroup-name", name)
+    remedies = [Remedy("See what each of its pods is held by, and what to do:", drain)] if evictions else []
+    yield Finding.of(
+        "nodegroup-update/failed",
+        subject(name),
+        (*seen, *map(issue, each.errors), *_parameters(each), f"update {each.id}"),
+        remedy=(*remedies, Remedy("See what it failed for, and mend that first.", seen_by)),
+        type=each.type,
+        begun=begun(facts, each),
+        codes=_codes(each),
+    )
+
+
+def _codes(each: Update) -> str:
+    found = dict.fromkeys(error.code for error in each.errors if error.code)
+    return ", ".join(found) or "EKS does not say why"
+
+
+def _parameters(each: Update) -> tuple[str, ...]:
+    said = [f"{name} {value}" for name, value in each.parameters if value]
+    return (f"asked for: {', '.join(said)}",) if said else ()
+
+
+def _in_the_way(facts: CheckFacts, name: str, said: list[str]) -> Iterator[str]:
+    """The pods that would be refused now, on the nodes that EKS names, or on those of the group where these have gone.
+    What has changed since the update failed is not seen."""
+    if facts.cluster.unread(*_KINDS):
+        return
+    nodes = _nodes(facts, name, said)
+    names = {node.name for node in nodes}
+    guards = matching(facts.cluster.budgets, ())
+    held = []
+    for pod in facts.cluster.pods:
+        if pod.node in names and not _stays(pod):
+            budgets = guards.of(pod)
+            answer = evict(pod, budgets, facts.cluster.observed_at, dry_run=True)
+            if not answer.ok:
+                by = " and ".join(each.name for each in budgets)
+                held.append(f"pod {pod.key} on {pod.node} may not go now: budget {by}")
+            elif pod.tolerates("node.kubernetes.io/unschedulable", "", "NoSchedule") and _everything(pod):
+                held.append(f"pod {pod.key} on {pod.node} tolerates every taint: it comes back to the node it left")
+    waited = f"{int(PATIENCE.total_seconds()) // 60} minutes"
+    if not held:
+        yield f"no budget holds a pod of {', '.join(sorted(names)[:_MOST]) or 'the group'} now; EKS waits {waited}"
+    yield from held[: 2 * _MOST]
+    if len(held) > 2 * _MOST:
+        yield f"{len(held) - 2 * _MOST} more pods"
+
+
+def _stays(pod: Pod) -> bool:
+    return pod.finished or pod.mirror or pod.of_daemon_set
+
+
+def _everything(pod: Pod) -> bool:
+    """EKS user guide, managed-node-update-behavior: a pod that tolerates all taints comes back where it was."""
+    return any(each.operator == "Exists" and not each.key and not each.effect for each in pod.tolerations)
+
+
+def _nodes(facts: CheckFacts, name: str, said: list[str]) -> list[Node]:
+    ours = nodes_of(facts, name)
+    words = {word.strip("[](),.;:'\"") for text in said for word in text.split()}
+    return [node for node in ours if node.name in words] or ours
+
+
+CHECKS = (
+    Check((Code.of("nodegroup-update"),), Area.NODES, Gate.BEFORE_NODES, _updates, _KINDS, (Need.GROUP_UPDATES,)),
+)

@@ -1,0 +1,221 @@
+"""What EKS itself sees in the way, how fresh that is, and when what is mended already will clear."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import partial
+
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.checking import Check, cluster_of, unknown
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.wording import ago, aws, day, listed, name_of, number, sourced
+from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.model.aws import insights as told
+from kubectl_eksdoc.model.aws.insights import Client, Deprecation, Insight, InsightDetail
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.cluster import Source as ReadFrom
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.knowledge import Source
+from kubectl_eksdoc.model.nodes import MANAGED_GROUP
+
+REMEMBERED = timedelta(days=30)
+FRESH_FOR = timedelta(hours=24)
+"""EKS user guide, cluster-insights: requests are looked back at for a rolling 30 days, and a look is taken daily."""
+
+_FORCE = Source("containers-roadmap issue 2570; botocore eks, UpdateClusterVersion", Confidence.LOW)
+FORCE = (
+    "whether EKS refuses the upgrade for it without --force is not known: it did from 2025-03-27 on, and no more the"
+    " day after; what holds today was not found"
+)
+_MOST = 5
+
+
+Told = tuple[Insight, ...] | Unknown
+
+
+def _seen(found: Told) -> tuple[Insight, ...]:
+    return () if isinstance(found, Unknown) else found
+
+
+def _unknowns(facts: CheckFacts, found: Told, code: Code, severity: Severity) -> Iterator[Finding]:
+    if isinstance(found, Unknown):
+        yield unknown(code, cluster_of(facts), "what EKS sees in the way", found, severity)
+
+
+def _readiness(facts: CheckFacts, code: Code, status: str, severity: Severity) -> Iterator[Finding]:
+    """Those of the versions on the way; where the control plane is at the target nothing is in its way."""
+    if not facts.way.steps:
+        return
+    yield from _unknowns(facts, facts.aws.insights, code, severity)
+    steps = tuple(map(in_words, facts.way.steps))
+    about = [each for each in _seen(facts.aws.insights) if each.version in steps]
+    for each in about:
+        if each.status == status:
+            yield _finding(facts, code, each, severity)
+        elif code is Code.of("insight-error") and each.status not in (told.PASSING, told.WARNING):
+            why = Unknown(each.reason or f"EKS says {each.status or 'nothing'} of it")
+            yield unknown(code, _subject(each), "what EKS sees", why)
+    if code is Code.of("insight-error") and not isinstance(facts.aws.insights, Unknown):
+        for step in steps:
+            if not any(each.version == step for each in about):
+                first = step == steps[0]
+                why = Unknown(f"EKS lists no insights about {step}{'' if first else ' yet'}")
+                severity = Severity.MEDIUM if first else Severity.INFO
+                yield unknown(code, Subject("Insight", step), f"what EKS sees in the way to {step}", why, severity)
+
+
+def _misconfigured(facts: CheckFacts) -> Iterator[Finding]:
+    yield from _unknowns(facts, facts.aws.other_insights, Code.of("insight-misconfiguration"), Severity.LOW)
+    for each in _seen(facts.aws.other_insights):
+        if each.category == told.MISCONFIGURATION and each.status in (told.ERROR, told.WARNING):
+            severity = Severity.MEDIUM if each.status == told.ERROR else Severity.LOW
+            yield _finding(facts, Code.of("insight-misconfiguration"), each, severity)
+
+
+def _subject(each: Insight) -> Subject:
+    return Subject("Insight", f"{each.name}{f' ({each.version})' if each.version else ''}")
+
+
+def _finding(facts: CheckFacts, code: Code, each: Insight, severity: Severity) -> Finding:
+    detail = each.detail if isinstance(each.detail, InsightDetail) else InsightDetail()
+    blind = (f"what exactly is not known: {each.detail.why}",) if isinstance(each.detail, Unknown) else ()
+    force = (sourced(FORCE, _FORCE),) if code is Code.of("insight-error") else ()
+    return Finding(
+        code,
+        severity,
+        Status.FAIL,
+        _subject(each),
+        each.reason or "EKS does not say why",
+        (*_requests(facts, detail), *_misfits(detail), *_resources(detail), *blind, *_age(facts, each), *force),
+        tuple(_remedies(detail)),
+        root_cause=_root_cause(facts, detail),
+    )
+
+
+_API = re.compile(r"/apis?/(?P<of>([^/]+/)?v\d[^/]*)/")
+
+
+def _root_cause(facts: CheckFacts, detail: InsightDetail) -> Subject | None:
+    """The one API, add-on or node group that all of it is about; None where there are several, or none is named."""
+    groups = {f"nodes/{node.name}": node.labels.get(MANAGED_GROUP, "") for node in facts.cluster.nodes}
+    found = {
+        *(Subject("API", at["of"]) if (at := _API.match(each.usage)) else None for each in detail.deprecations),
+        *(Subject("Addon", each.addon) for each in detail.misfits),
+        *(Subject("Nodegroup", name) if (name := groups.get(each)) else None for each in detail.resources),
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def _requests(facts: CheckFacts, detail: InsightDetail) -> Iterator[str]:
+    for each in detail.deprecations:
+        instead = f"; {each.instead} replaces it" if each.instead else ""
+        stops = f" ends with {each.stops}" if each.stops else ""
+        yield f"{each.usage}{stops}{instead}"
+        yield from (_client(facts, client) for client in each.clients[:_MOST])
+        if len(each.clients) > _MOST:
+            yield f"{len(each.clients) - _MOST} more clients"
+        yield from _clears(facts, each)
+
+
+def _client(facts: CheckFacts, each: Client) -> str:
+    often = "" if each.requests is None else f"{number(each.requests, 'request')} in 30 days, "
+    last = "when is not told" if each.last is None else f"the last one {ago(facts.cluster.observed_at, each.last)}"
+    return f"{each.agent or 'a client without a name'}: {often}{last}"
+
+
+def _clears(facts: CheckFacts, each: Deprecation) -> Iterator[str]:
+    """By the latest request of all: it is not known whether another one follows."""
+    times = [client.last for client in each.clients if client.last is not None]
+    if not times:
+        return
+    latest = max(times)
+    clears = day(latest + REMEMBERED)
+    yield (
+        f"last seen {ago(facts.cluster.observed_at, latest)}; if it is fixed, the insight clears on {clears}: EKS"
+        " remembers requests for 30 days"
+    )
+
+
+def _misfits(detail: InsightDetail) -> Iterator[str]:
+    for each in detail.misfits:
+        yield f"{each.addon}: of its versions fit {', '.join(each.fitting[:_MOST]) or 'none'}"
+
+
+def _resources(detail: InsightDetail) -> Iterator[str]:
+    if detail.resources:
+        yield listed(detail.resources)
+
+
+def _age(facts: CheckFacts, each: Insight) -> Iterator[str]:
+    now = facts.cluster.observed_at
+    if each.refreshed is not None:
+        since = f"; it has been so since {day(each.changed)}" if each.changed is not None else ""
+        yield f"EKS looked {ago(now, each.refreshed)}{since}"
+
+
+def _remedies(detail: InsightDetail) -> Iterator[Remedy]:
+    if detail.recommendation:
+        yield Remedy(" ".join(detail.recommendation.split()))
+    for each in detail.misfits:
+        to = ("--to", each.fitting[0]) if each.fitting else ()
+        command = shell("kubectl", "eksdoc", "addon-diff", each.addon, *to)
+        yield Remedy(f"Look at what an update of {each.addon} changes.", command)
+    if not detail.recommendation and not detail.misfits:
+        yield Remedy("Look at the insight in EKS, and mend what it names.")
+
+
+def _stale(facts: CheckFacts) -> Iterator[Finding]:
+    if not facts.way.steps:
+        return
+    yield from _unknowns(facts, facts.aws.insights, Code.of("insight-stale"), Severity.LOW)
+    now = facts.cluster.observed_at
+    seen = _seen(facts.aws.insights)
+    old = [each.refreshed for each in seen if each.refreshed is not None and now - each.refreshed > FRESH_FOR]
+    undated = [each for each in seen if each.refreshed is None]
+    if undated:
+        why = Unknown(f"EKS does not say when it looked at {undated[0].name}")
+        yield unknown(Code.of("insight-stale"), cluster_of(facts), "how old the insights are", why, Severity.LOW)
+    if old:
+        yield Finding.of(
+            "insight-stale",
+            cluster_of(facts),
+            ("what was mended or has come since is not in them",),
+            remedy=(
+                *_anew(facts),
+                Remedy(
+                    "Ask EKS to look anew, and wait a few minutes before all of this is judged again.",
+                    aws(facts, "eks", "start-insights-refresh", "--cluster-name", name_of(facts)),
+                ),
+            ),
+            old_count=len(old),
+            number=number(len(seen), "insight"),
+            ago=ago(now, min(old)),
+        )
+
+
+def _anew(facts: CheckFacts) -> Iterator[Remedy]:
+    """Only of a cluster that lives anything can be asked anew."""
+    if facts.cluster.source is ReadFrom.LIVE:
+        yield Remedy("Have EKS look anew first, and judge again.", "kubectl eksdoc check --refresh-insights")
+
+
+def _judge(code: Code, status: str, severity: Severity) -> Callable[[CheckFacts], Iterator[Finding]]:
+    return partial(_readiness, code=code, status=status, severity=severity)
+
+
+_NEEDS = (Need.INSIGHTS,)
+_BEFORE = Gate.BEFORE_CONTROL_PLANE
+_ERRORS = _judge(Code.of("insight-error"), told.ERROR, Severity.HIGH)
+_WARNINGS = _judge(Code.of("insight-warning"), told.WARNING, Severity.MEDIUM)
+
+CHECKS = (
+    Check((Code.of("insight-error"),), Area.CONTROL_PLANE, _BEFORE, _ERRORS, needs=_NEEDS),
+    Check((Code.of("insight-warning"),), Area.CONTROL_PLANE, _BEFORE, _WARNINGS, needs=_NEEDS),
+    Check((Code.of("insight-stale"),), Area.CONTROL_PLANE, _BEFORE, _stale, needs=_NEEDS),
+    Check((Code.of("insight-misconfiguration"),), Area.CONTROL_PLANE, None, _misconfigured, needs=_NEEDS),
+)

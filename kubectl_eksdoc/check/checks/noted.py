@@ -1,0 +1,150 @@
+"""What the release notes of the versions on the way warn of, and whether it concerns this cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from kubectl_eksdoc.amazon.upgrades.amis import family_of_os
+from kubectl_eksdoc.amazon.upgrades.gotchas import About, Concern, Gotcha, When, on_the_way
+from kubectl_eksdoc.amazon.upgrades.images import repository
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
+from kubectl_eksdoc.check.areas import Area
+from kubectl_eksdoc.check.checking import Check, unread
+from kubectl_eksdoc.check.checks.running import running
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.kubernetes import kube_proxy
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+
+JUDGED_ELSEWHERE = frozenset(
+    (
+        "beta-removals-1.22",
+        "csi-migration",
+        "dockershim",
+        "pod-security-policy",
+        "vpc-cni-1.12",
+        "al2-last",
+        "al2-none",
+    )
+)
+"""Removed APIs, programs' needs, sockets, AMIs and the metadata service have checks of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class _There:
+    """What the notes can be held against: what runs, and on what."""
+
+    images: Mapping[str, str]  # repository → a pod that has it
+    programs: Mapping[str, str]  # name → who runs it
+    families: Mapping[str, str]  # family → a node
+    types: Mapping[str, str]  # instance type → a node
+    proxy: str  # the mode of kube-proxy, "" where it is not known
+
+
+def _notes(facts: CheckFacts) -> Iterator[Finding]:
+    yield from unread(facts, Code.of("release-note"), "whom the release notes concern", kinds.NODES, kinds.PODS)
+    there = _there(facts)
+    for note in _on_the_way(facts):
+        if note.id not in JUDGED_ELSEWHERE and (found := _concerned(note, there)) is not None:
+            yield found
+
+
+def _on_the_way(facts: CheckFacts) -> Iterator[Gotcha]:
+    """Those of the control plane from where it is; those of nodes from the oldest kubelet on."""
+    way = facts.way
+    yield from on_the_way(way.now, way.target, When.CONTROL_PLANE)
+    kubelets = [minor_of(node.kubelet) for node in facts.cluster.nodes if node.kubelet is not None]
+    oldest = min(kubelets, default=way.now)
+    for when in (When.NODES, When.NEW_GROUPS):
+        yield from on_the_way(oldest, way.target, when)
+
+
+def _concerned(note: Gotcha, there: _There) -> Finding | None:
+    """None where it is known to concern nobody here."""
+    judged = [each for each in note.concerns if each.about in _JUDGES and not _blind(each, there)]
+    seen = [evidence for each in judged for evidence in _JUDGES[each.about](each, there)]
+    blind = len(judged) < len(note.concerns)
+    if not seen and not blind:
+        return None
+    subject = Subject("ReleaseNote", f"{in_words(note.version)} {note.id}")
+    return Finding(
+        Code.of("release-note"),
+        Severity.MEDIUM if seen else Severity.INFO,
+        Status.FAIL if seen else Status.UNKNOWN,
+        subject,
+        f"when {note.when.value}: {note.what}",
+        (*seen[:3], *(_whom(each) for each in note.concerns if each not in judged), str(note.source)),
+        (Remedy(note.do),),
+        "" if seen else "what only its owners know, or what is not read here",
+    )
+
+
+def _whom(concern: Concern) -> str:
+    if concern.about is About.EVERYBODY:
+        return "nothing here tells whom it concerns"
+    return f"concerns whoever has ({concern.about.value}): {', '.join(concern.names)}"
+
+
+def _there(facts: CheckFacts) -> _There:
+    alive = [pod for pod in facts.cluster.pods if not pod.finished]
+    images = {repository(image): pod.key for pod in alive for image in pod.calls.images}
+    programs = {each.software.name: str(each.subject) for each in running(facts.cluster.pods)}
+    families = {family_of_os(node.os_image).value: node.name for node in facts.cluster.nodes}
+    types = {node.instance_type: node.name for node in facts.cluster.nodes if node.instance_type}
+    return _There(images, programs, families, types, _mode(facts.proxy))
+
+
+def _mode(proxy: Doc | Absent | Unknown) -> str:
+    """Of what has no such ConfigMap nothing is known: something else may do the work of kube-proxy."""
+    return kube_proxy.mode(kube_proxy.configuration(proxy)) if isinstance(proxy, dict) else ""
+
+
+def _blind(concern: Concern, there: _There) -> bool:
+    """Of ConfigMaps only that of kube-proxy is read."""
+    return concern.about is About.CONFIG and (concern.names != (_PROXY,) or not there.proxy)
+
+
+def _by_image(concern: Concern, there: _There) -> Iterator[str]:
+    for end in concern.names:
+        for path, pod in there.images.items():
+            if path == end or path.endswith(f"/{end}"):
+                yield f"pod {pod} runs {path}"
+
+
+def _by_program(concern: Concern, there: _There) -> Iterator[str]:
+    yield from (f"{there.programs[name]} is {name}" for name in concern.names if name in there.programs)
+
+
+def _by_family(concern: Concern, there: _There) -> Iterator[str]:
+    yield from (f"node {there.families[name]} has {name}" for name in concern.names if name in there.families)
+
+
+def _by_type(concern: Concern, there: _There) -> Iterator[str]:
+    for begin in concern.names:
+        yield from (f"node {node} is {kind}" for kind, node in there.types.items() if kind.startswith(begin))
+
+
+_PROXY = f"{kube_proxy.CONFIG.namespace}/{kube_proxy.CONFIG.name}"
+
+
+def _by_config(concern: Concern, there: _There) -> Iterator[str]:
+    if there.proxy == kube_proxy.IPVS:
+        yield f"ConfigMap {_PROXY} has mode {there.proxy}"
+
+
+_JUDGES: Mapping[About, Callable[[Concern, _There], Iterator[str]]] = {
+    About.IMAGE: _by_image,
+    About.SOFTWARE: _by_program,
+    About.AMI: _by_family,
+    About.INSTANCE: _by_type,
+    About.CONFIG: _by_config,
+}
+
+CHECKS = (
+    Check((Code.of("release-note"),), Area.CONTROL_PLANE, None, _notes, (kinds.NODES, kinds.PODS), (Need.PROXY,)),
+)

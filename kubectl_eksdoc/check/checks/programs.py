@@ -1,0 +1,282 @@
+"""Add-ons of EKS and other programs whose versions decide in which order an upgrade goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kubectl_eksdoc.amazon.addon_versions import is_offered, offered_for, target
+from kubectl_eksdoc.amazon.upgrades.addon_needs import Place, Placed, needs, placed
+from kubectl_eksdoc.amazon.upgrades.amis import Family, family_of_os
+from kubectl_eksdoc.amazon.upgrades.software import KUBE_PROXY
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.checking import Check, cluster_of, unknown, unread
+from kubectl_eksdoc.check.checks.running import Running, running
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.wording import issue
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.versions import Version
+
+_WELL = ("ACTIVE", "UPDATING", "CREATING")
+_FAILED = ("DEGRADED", "UPDATE_FAILED", "CREATE_FAILED", "DELETE_FAILED")
+
+
+def _addons_unknown(facts: CheckFacts, code: Code, what: str) -> Iterator[Finding]:
+    told = facts.aws.addons
+    if isinstance(told, Unknown):
+        yield unknown(code, cluster_of(facts), what, told)
+        return
+    for each in told:
+        if isinstance(each, Unknown):
+            yield unknown(code, cluster_of(facts), f"{what} (one of them)", each)
+
+
+def installed(facts: CheckFacts) -> tuple[Addon, ...]:
+    """The add-ons of EKS that could be described."""
+    told = facts.aws.addons
+    return () if isinstance(told, Unknown) else tuple(each for each in told if isinstance(each, Addon))
+
+
+def _unfit(facts: CheckFacts) -> Iterator[Finding]:
+    """Those that go before the control plane, and what is not known of any of them."""
+    yield from _addons_unknown(facts, Code.of("check-addon-unfit"), "whether the add-ons of EKS fit the target")
+    for addon in installed(facts):
+        offered = facts.aws.addon_versions.get(addon.name, Unknown("its versions were not asked for"))
+        if not isinstance(offered, AddonVersions):
+            why = offered if isinstance(offered, Unknown) else Unknown(offered.said)
+            yield unknown(Code.of("check-addon-unfit"), _addon(addon), "whether it fits the target", why)
+        elif all(each.version != addon.version for each in offered.versions):
+            why = Unknown(f"EKS does not list its version {addon.version} any more")
+            wanted = in_words(facts.way.target)
+            yield unknown(Code.of("check-addon-unfit"), _addon(addon), f"whether it fits {wanted}", why)
+    for misfit in _misfits(facts):
+        if not misfit.follows:
+            yield _does_not_fit(facts, misfit)
+
+
+def _unfit_after(facts: CheckFacts) -> Iterator[Finding]:
+    """Those that nobody can update before the control plane: they stand against no step of it."""
+    for misfit in _misfits(facts):
+        if misfit.follows:
+            yield _does_not_fit(facts, misfit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Misfit:
+    """An add-on, and the first `step` of the way that its version is not made for; `before`: the version that the
+    control plane has then. `both`: those that fit both sides of the step, the newest first."""
+
+    addon: Addon
+    offered: AddonVersions
+    before: Version
+    step: Version
+    both: tuple[str, ...]
+
+    @property
+    def follows(self) -> bool:
+        """What must follow the control plane does; anything else goes first, where a version fits both sides of the
+        step: the installed one is not made for what comes."""
+        return self.before == self.step or self.addon.name == KUBE_PROXY.addon or not self.both
+
+    @property
+    def to(self) -> str:
+        """Of those that may be had then, EKS's default for the step if it is one; "" where there is none."""
+        default = target(self.offered, in_words(self.step), "")
+        return default if self.follows or default in self.both else self.both[0]
+
+    @property
+    def when(self) -> str:
+        if self.before == self.step:
+            return "The control plane is there already: it is updated now."
+        if self.addon.name == KUBE_PROXY.addon:
+            return "It is updated after the control plane, at once: it must never be newer than it."
+        if self.both:
+            return f"It is updated before the control plane: {self.to} fits both sides of the step."
+        return "It is updated after the control plane, at once: no version is offered that fits both sides of the step."
+
+
+def _misfits(facts: CheckFacts) -> Iterator[_Misfit]:
+    for addon in installed(facts):
+        offered = facts.aws.addon_versions.get(addon.name)
+        if not isinstance(offered, AddonVersions) or all(each.version != addon.version for each in offered.versions):
+            continue  # said to be unknown
+        now = facts.way.now
+        for step in facts.way.steps or (facts.way.target,):
+            if not is_offered(offered, in_words(step), addon.version):
+                yield _Misfit(addon, offered, now, step, offered_for(offered, in_words(now), in_words(step)))
+                break
+            now = step
+
+
+def _does_not_fit(facts: CheckFacts, of: _Misfit) -> Finding:
+    name, step = of.addon.name, in_words(of.step)
+    fitting = offered_for(of.offered, step)
+    also = f", {len(of.both)} of them {in_words(of.before)}, too" if of.both and of.before != of.step else ""
+    update = shell("kubectl", "eksdoc", "addon-diff", name, "--to", of.to) if of.to else ""
+    return Finding.of(
+        "check-addon-unfit",
+        _addon(of.addon),
+        (f"{len(fitting)} versions fit {step}{also}", of.when),
+        severity=Severity.MEDIUM if of.follows and facts.way.steps else Severity.HIGH,
+        version=of.addon.version,
+        step=step,
+        value=of.to or "a version that fits",
+        update=update,
+    )
+
+
+def _health(facts: CheckFacts) -> Iterator[Finding]:
+    yield from _addons_unknown(facts, Code.of("check-addon-health"), "whether the add-ons of EKS are well")
+    for addon in installed(facts):
+        if addon.status in _WELL and not addon.issues:
+            continue
+        bad = addon.status in _FAILED or bool(addon.issues)
+        yield Finding(
+            Code.of("check-addon-health"),
+            Severity.HIGH if bad else Severity.MEDIUM,
+            Status.FAIL if bad else Status.UNKNOWN,
+            _addon(addon),
+            f"EKS says that it is {addon.status or 'in no known state'}",
+            tuple(map(issue, addon.issues)),
+            (Remedy("Mend it before the upgrade; what was done to it last:", _past(addon)),),
+            "" if bad else "the state of the add-on",
+        )
+
+
+def _past(addon: Addon) -> str:
+    return shell("kubectl", "eksdoc", "addon-diff", addon.name, "--after")
+
+
+def _addon(addon: Addon) -> Subject:
+    return Subject("Addon", addon.name)
+
+
+def _placed(facts: CheckFacts) -> Iterator[tuple[Running, Version, Placed]]:
+    """Each program with the first step at which something is to be done for it, and what. EKS's own add-ons are judged
+    by EKS's own answer."""
+    managed = {addon.name for addon in installed(facts)}
+    for each in running(facts.cluster.pods):
+        if each.software.addon and each.software.addon in managed and each.software != KUBE_PROXY:
+            continue
+        now = facts.way.now
+        for step in facts.way.steps or (facts.way.target,):
+            found = placed(each.software, each.version, now, step, more=facts.tables.compatibility)
+            if found.place is not Place.NO_ORDER:
+                yield each, step, found
+                break
+            now = step
+
+
+def _before(facts: CheckFacts) -> Iterator[Finding]:
+    yield from unread(facts, Code.of("program-before-control-plane"), "which programs run", kinds.PODS)
+    for each, step, found in _placed(facts):
+        if found.place is Place.BEFORE_CONTROL_PLANE and facts.way.steps:
+            condition = found.only_if
+            yield Finding(
+                Code.of("program-before-control-plane"),
+                Severity.HIGH,
+                Status.UNKNOWN if condition else Status.FAIL,
+                each.subject,
+                f"{_what(each)} is to be updated before the control plane gets {in_words(step)}: {found.why}",
+                _sources(each, found),
+                (Remedy(f"Update it{_to(found)} before that step."),),
+                f"whether {condition}" if condition else "",
+            )
+
+
+def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
+    """Of nodes that are to come as AL2023: the family of those that are replaced ends with the target."""
+    yield from unread(facts, Code.of("program-before-nodes"), "what new nodes need", kinds.PODS, kinds.NODES)
+    if not any(family_of_os(node.os_image) in (Family.AL2, Family.AL2023) for node in facts.cluster.nodes):
+        return
+    step = facts.way.steps[0] if facts.way.steps else facts.way.target
+    for each in running(facts.cluster.pods):
+        if not any(need.nodes for need in needs(each.software, facts.way.now, step, Family.AL2023.value)):
+            continue
+        found = placed(each.software, each.version, facts.way.now, step, Family.AL2023.value)
+        if found.place is Place.UNKNOWN:
+            what = f"whether {_what(each)} will do for nodes of {Family.AL2023.value}"
+            yield unknown(Code.of("program-before-nodes"), each.subject, what, Unknown(found.why))
+        if found.place is Place.BEFORE_NODES:
+            yield Finding.of(
+                "program-before-nodes",
+                each.subject,
+                _sources(each, found),
+                what=_what(each),
+                al2023=Family.AL2023.value,
+                found_why=found.why,
+                to=_to(found),
+            )
+
+
+def _after(facts: CheckFacts) -> Iterator[Finding]:
+    yield from unread(facts, Code.of("program-after"), "which programs follow the control plane", kinds.PODS)
+    for each, step, found in _placed(facts):
+        if found.place is not Place.AFTER_CONTROL_PLANE or _there(each, step):
+            continue
+        due, when = f"after the control plane has {in_words(step)}", "after that step, and before the next one"
+        if not facts.way.steps:
+            due, when = f"now that the control plane has {in_words(step)}", "before the next upgrade"
+        yield Finding.of(
+            "program-after",
+            each.subject,
+            _sources(each, found),
+            what=_what(each),
+            due=due,
+            found_why=found.why,
+            to=_to(found),
+            when=when,
+        )
+
+
+def _there(each: Running, step: Version) -> bool:
+    version = each.version
+    return not isinstance(version, Unknown) and (version.major, version.minor) == (step.major, step.minor)
+
+
+def _unknown(facts: CheckFacts) -> Iterator[Finding]:
+    yield from unread(facts, Code.of("program-unknown"), "which programs run", kinds.PODS)
+    for each, step, found in _placed(facts):
+        if found.place is Place.UNKNOWN:
+            why = Unknown(found.why)
+            yield unknown(Code.of("program-unknown"), each.subject, f"whether {_what(each)} fits {in_words(step)}", why)
+        if found.place is Place.NO_PROMISE:
+            message = f"its makers promise nothing about {in_words(step)}: {found.why}"
+            yield Finding(
+                Code.of("program-unknown"), Severity.INFO, Status.PASS, each.subject, message, _sources(each, found)
+            )
+
+
+def _what(each: Running) -> str:
+    version = "" if isinstance(each.version, Unknown) else f" {in_words(each.version)}"
+    return f"{each.software.name}{version}"
+
+
+def _to(found: Placed) -> str:
+    return "" if found.to is None else f" to {in_words(found.to)} or newer"
+
+
+def _sources(each: Running, found: Placed) -> tuple[str, ...]:
+    image = (f"image {each.image}",) if each.image else ()
+    return image if found.source is None else (*image, str(found.source))
+
+
+_PODS, _BOTH = (kinds.PODS,), (kinds.PODS, kinds.NODES)
+_EKS = (Need.ADDONS,)
+
+CHECKS = (
+    Check((Code.of("check-addon-unfit"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _unfit, _PODS, _EKS),
+    Check((Code.of("check-addon-unfit"),), Area.ADDONS, Gate.AFTER, _unfit_after, _PODS, _EKS),
+    Check((Code.of("check-addon-health"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _health, needs=_EKS),
+    Check((Code.of("program-before-control-plane"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _before, _PODS, _EKS),
+    Check((Code.of("program-before-nodes"),), Area.ADDONS, Gate.BEFORE_NODES, _before_nodes, _BOTH),
+    Check((Code.of("program-after"),), Area.ADDONS, Gate.AFTER, _after, _PODS, _EKS),
+    Check((Code.of("program-unknown"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _unknown, _PODS, _EKS),
+)

@@ -1,0 +1,183 @@
+"""Kubelets and kube-proxies against the control plane, now and after each step."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from kubectl_eksdoc.amazon.upgrades.skew import EQUAL_NODES, along, beside_kubelet, kube_proxy_skew, kubelet_skew
+from kubectl_eksdoc.amazon.upgrades.software import KUBE_PROXY
+from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words, minor_of
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.checking import Check, unknown, unread
+from kubectl_eksdoc.check.checks.grouped import Group, counted, groups, named
+from kubectl_eksdoc.check.checks.running import Running, running
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.model.versions import Version
+
+
+def _kubelets(facts: CheckFacts) -> Iterator[Finding]:
+    yield from unread(facts, Code.of("kubelet-skew"), "how old the kubelets are", kinds.NODES, severity=Severity.HIGH)
+    for group in groups(facts.cluster.nodes):
+        blocked: dict[Version, list[Node]] = defaultdict(list)
+        why: dict[Version, str] = {}
+        for node in group.nodes:
+            for each in along(facts.way.now, facts.way.steps, node.kubelet, kubelet_skew):
+                if each.verdict.fit is Fit.TOO_OLD:
+                    blocked[each.version].append(node)
+                    why[each.version] = each.verdict.why
+                    break
+        for version in sorted(blocked):
+            yield _too_old(facts, group, version, blocked[version], why[version])
+        yield from _silent(Code.of("kubelet-skew"), group, Severity.HIGH)
+
+
+def _silent(code: Code, group: Group, severity: Severity) -> Iterator[Finding]:
+    """Nodes that do not say how old their kubelets are."""
+    silent = [node for node in group.nodes if node.kubelet is None]
+    if silent:
+        said = Unknown(f"{named(silent)}: {silent[0].kubelet_text or 'no version'} is told")
+        yield unknown(code, group.subject, "how old a kubelet is", said, severity)
+
+
+def _too_old(facts: CheckFacts, group: Group, version: Version, held: list[Node], why: str) -> Finding:
+    already = version == facts.way.now
+    when = "already now" if already else f"once the control plane has {in_words(version)}"
+    first = not already and facts.way.steps and version == facts.way.steps[0]
+    return Finding.of(
+        "kubelet-skew",
+        group.subject,
+        (named(held), EQUAL_NODES.text),
+        severity=Severity.CRITICAL if already or first else Severity.HIGH,
+        counted=counted(held),
+        when=when,
+        why=why,
+        in_words=in_words(version),
+    )
+
+
+def _newer(facts: CheckFacts) -> Iterator[Finding]:
+    yield from unread(facts, Code.of("kubelet-newer"), "whether a kubelet is newer", kinds.NODES)
+    for group in groups(facts.cluster.nodes):
+        yield from _silent(Code.of("kubelet-newer"), group, Severity.MEDIUM)
+        newer = [each for each in group.nodes if kubelet_skew(facts.way.now, each.kubelet).fit is Fit.TOO_NEW]
+        if newer:
+            yield Finding.of(
+                "kubelet-newer",
+                group.subject,
+                (named(newer), *_versions(newer)),
+                counted=counted(newer),
+                in_words=in_words(facts.way.now),
+            )
+
+
+def _behind(facts: CheckFacts) -> Iterator[Finding]:
+    """What is left once the control plane is at the target; Fargate's nodes have a code of their own."""
+    yield from unread(facts, Code.of("nodes-behind"), "which nodes are behind", kinds.NODES)
+    after = " after the control plane" if facts.way.steps else ""
+    for group in groups(facts.cluster.nodes):
+        known = [(each, each.kubelet) for each in group.nodes if each.kubelet is not None]
+        behind = [each for each, kubelet in known if minor_of(kubelet) < facts.way.target]
+        if group.owner is NodeOwner.FARGATE:
+            continue
+        yield from _silent(Code.of("nodes-behind"), group, Severity.LOW)
+        if behind:
+            yield Finding.of(
+                "nodes-behind",
+                group.subject,
+                (named(behind), *_versions(behind)),
+                behind_count=len(behind),
+                counted=counted(group.nodes),
+                in_words=in_words(facts.way.target),
+                after=after,
+            )
+
+
+def _fargate(facts: CheckFacts) -> Iterator[Finding]:
+    yield from unread(facts, Code.of("fargate-restart"), "which pods run on Fargate", kinds.NODES, kinds.PODS)
+    old = {
+        node.name: node
+        for node in facts.cluster.nodes
+        if node.owner is NodeOwner.FARGATE and (node.kubelet is None or minor_of(node.kubelet) < facts.way.target)
+    }
+    pods = [pod for pod in facts.cluster.pods if pod.node in old and not pod.finished and not pod.of_daemon_set]
+    for pod in pods:
+        node = old[pod.node]
+        known = node.kubelet is not None
+        yield Finding(
+            Code.of("fargate-restart"),
+            Severity.LOW,
+            Status.FAIL if known else Status.UNKNOWN,
+            Subject("Pod", pod.name, pod.namespace),
+            f"its Fargate node has {node.kubelet_text or 'an unknown version'} until the pod is restarted",
+            (f"node {node.name}",),
+            (
+                Remedy(
+                    "Restart its owner after the control plane's step; a rollout keeps to its own maxUnavailable, and"
+                    " no budget holds it back."
+                ),
+            ),
+            "" if known else "the version of its kubelet",
+        )
+
+
+def _proxies(facts: CheckFacts) -> Iterator[Finding]:
+    """EKS's own look at it is an insight; here every pod is held against the steps and against its node."""
+    yield from unread(facts, Code.of("kube-proxy-skew"), "how old kube-proxy is", kinds.PODS, kinds.NODES)
+    kubelets = {node.name: node.kubelet for node in facts.cluster.nodes}
+    for each in running(facts.cluster.pods, KUBE_PROXY):
+        yield from _proxy(facts, each, kubelets)
+
+
+def _proxy(facts: CheckFacts, each: Running, kubelets: Mapping[str, Version | None]) -> Iterator[Finding]:
+    subject = each.subject
+    if isinstance(each.version, Unknown):
+        yield unknown(Code.of("kube-proxy-skew"), subject, "how old kube-proxy is", each.version)
+        return
+    steps = along(facts.way.now, facts.way.steps, each.version, kube_proxy_skew)
+    wrong = [step for step in steps if _bad(step.verdict.fit)]
+    if wrong:
+        step = wrong[0]
+        now = step.version == facts.way.now
+        yield Finding(
+            Code.of("kube-proxy-skew"),
+            Severity.HIGH,
+            Status.FAIL,
+            subject,
+            f"{'now' if now else f'once the control plane has {in_words(step.version)}'}: {step.verdict.why}",
+            (f"image {each.image}",),
+            (Remedy("Update the add-on kube-proxy after each step of the control plane, before the next one."),),
+        )
+    apart = {
+        node: verdict.why
+        for node in each.nodes
+        if _bad((verdict := beside_kubelet(each.version, kubelets.get(node))).fit)
+    }
+    if apart:
+        node, why = next(iter(sorted(apart.items())))
+        yield Finding.of("kube-proxy-skew", subject, (f"node {node}",), counted=counted([*apart]), why=why)
+
+
+def _bad(fit: Fit) -> bool:
+    return fit in (Fit.TOO_OLD, Fit.TOO_NEW)
+
+
+def _versions(nodes: Iterable[Node]) -> tuple[str, ...]:
+    found = sorted({node.kubelet_text for node in nodes})
+    return (f"kubelets: {', '.join(found[:4])}{' …' if len(found) > 4 else ''}",)
+
+
+_NODES, _BOTH = (kinds.NODES,), (kinds.NODES, kinds.PODS)
+
+CHECKS = (
+    Check((Code.of("kubelet-skew"),), Area.NODES, Gate.BEFORE_CONTROL_PLANE, _kubelets, _NODES),
+    Check((Code.of("kubelet-newer"),), Area.NODES, Gate.BEFORE_CONTROL_PLANE, _newer, _NODES),
+    Check((Code.of("nodes-behind"),), Area.NODES, Gate.AFTER, _behind, _NODES),
+    Check((Code.of("fargate-restart"),), Area.NODES, Gate.AFTER, _fargate, _BOTH),
+    Check((Code.of("kube-proxy-skew"),), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _proxies, _BOTH),
+)

@@ -1,0 +1,358 @@
+"""Container runtimes: pods that reach their sockets, nodes with Docker, and containerd too old for the target."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import lru_cache
+
+from kubectl_eksdoc.amazon.upgrades.amis import runtime_fits
+from kubectl_eksdoc.amazon.upgrades.sockets import (
+    CONTAINERD,
+    DOCKER,
+    DOCKERSHIM_ENDS,
+    How,
+    Reached,
+    Then,
+    named_in,
+    reached,
+)
+from kubectl_eksdoc.amazon.upgrades.sourced import Fit, Verdict, in_words, minor_of
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.checking import Check, unknown, unread
+from kubectl_eksdoc.check.checks.grouped import Group, groups, named
+from kubectl_eksdoc.check.checks.owners import owners
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.wording import listed
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import kubectl
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.model.pods import Volume, VolumeKind
+from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.workloads import HostFiles, Workload
+
+_FIRST_CONTAINERD_2 = Version(1, 34)
+_NOTE_2 = (
+    "nodes of 1.34 have containerd 2.1 (EKS user guide, 1.34; confidence: medium): try first whether its client does"
+)
+
+
+class Docker(str, Enum):
+    """What becomes of Docker on the nodes of this cluster."""
+
+    ENDS = "nodes get 1.24 or newer on the way, which have no Docker"
+    OWN = "some nodes run a Docker that EKS does not bring"
+    GONE = "no node runs Docker, as all have 1.24 or newer"
+    STAYS = "nodes keep Docker up to 1.23"
+
+
+@dataclass(slots=True, frozen=True)
+class _Use:
+    """What one owner's pods and templates reach, and by which volume. `alive`: of anything that runs, or may again;
+    `ready`: at least one of the pods is Ready."""
+
+    found: tuple[tuple[Volume, Reached], ...]
+    words: tuple[str, ...]
+    pods: tuple[str, ...]
+    alive: bool
+    ready: bool
+
+
+@dataclass(slots=True, frozen=True)
+class _Judged:
+    severity: Severity
+    status: Status
+    message: str
+    remedy: tuple[Remedy, ...] = ()
+    missing: str = ""
+
+
+def _sockets(facts: CheckFacts) -> Iterator[Finding]:
+    what = "who reaches a socket of a container runtime"
+    docker = docker_on(facts)
+    how_bad = Severity.HIGH if docker is Docker.ENDS else Severity.LOW
+    yield from unread(facts, Code.of("runtime-socket"), what, *Code.of("runtime-socket").needs, severity=how_bad)
+    for subject, use in sorted(_uses(facts.cluster).items(), key=lambda each: (each[0].kind, str(each[0]))):
+        yield _finding(facts, subject, use, docker)
+
+
+def docker_on(facts: CheckFacts) -> Docker:
+    """By the nodes; where none tells its version, by the control plane's."""
+    known = [each.kubelet for each in facts.cluster.nodes if each.kubelet is not None]
+    had = any(minor_of(each) < DOCKERSHIM_ENDS for each in known) if known else facts.way.now < DOCKERSHIM_ENDS
+    if had:
+        return Docker.STAYS if facts.way.target < DOCKERSHIM_ENDS else Docker.ENDS
+    return Docker.OWN if any(map(_runs_docker, facts.cluster.nodes)) else Docker.GONE
+
+
+def _runs_docker(node: Node) -> bool:
+    return node.runtime.startswith("docker://")
+
+
+def _uses(cluster: Cluster) -> Mapping[Subject, _Use]:
+    """By top owner. A mount that is narrowed by a subPath counts as a whole: any volume of any container does."""
+    found: dict[Subject, dict[tuple[Volume, Reached], None]] = defaultdict(dict)
+    words: dict[Subject, dict[str, None]] = defaultdict(dict)
+    pods: dict[Subject, list[str]] = defaultdict(list)
+    alive: set[Subject] = set()
+    ready: set[Subject] = set()
+    of = owners(cluster)
+    for pod in cluster.pods:
+        if pod.volumes and (reaching := _reaching(pod.volumes)):
+            subject = of.of_pod(pod)
+            found[subject] |= dict.fromkeys(reaching)
+            if not pod.finished:
+                alive.add(subject)
+                pods[subject].append(pod.name)
+                ready |= {subject} if pod.ready else set()
+    for subject, host, runs in _templates(cluster):
+        if reaching := _reaching(host.volumes):
+            found[subject] |= dict.fromkeys(reaching)
+            words[subject] |= dict.fromkeys(host.socket_words)
+            alive |= {subject} if runs else set()
+    return {
+        subject: _Use(
+            tuple(each), tuple(words[subject]), tuple(sorted(pods[subject])), subject in alive, subject in ready
+        )
+        for subject, each in found.items()
+    }
+
+
+def _templates(cluster: Cluster) -> Iterator[tuple[Subject, HostFiles, bool]]:
+    """Whose it is, what it mounts, and whether pods are, or may be, made of it. The ReplicaSets of a Deployment have
+    templates that it has, or had; those of other owners (Argo's Rollouts) count where they have replicas."""
+    of = owners(cluster)
+    for each in cluster.workloads:
+        if each.kind != "ReplicaSet" or each.owner is None or _current(each):
+            yield of.of(each), each.host, True
+    for job in cluster.jobs:
+        if job.owner is None or not job.finished:
+            yield of.of(job), job.host, not job.finished
+    for made in cluster.cron_jobs:
+        yield Subject("CronJob", made.name, made.namespace), made.host, True
+
+
+def _current(each: Workload) -> bool:
+    return each.replicas > 0 and each.owner is not None and each.owner.kind != "Deployment"
+
+
+def _reaching(volumes: Iterable[Volume]) -> list[tuple[Volume, Reached]]:
+    return [
+        (volume, each)
+        for volume in volumes
+        if volume.kind is VolumeKind.HOST_PATH
+        for each in _reached(volume.detail, volume.path_type)
+    ]
+
+
+_reached = lru_cache(4096)(reached)
+"""Thousands of pods have a few paths."""
+
+
+def _finding(facts: CheckFacts, subject: Subject, use: _Use, docker: Docker) -> Finding:
+    judged = [(volume, _judged(use, volume, each, docker)) for volume, each in use.found]
+    worst = min((each for _, each in judged), key=_rank)
+    volumes = dict.fromkeys(f"volume {each.name}: hostPath {_path(each)}" for each, _ in use.found)
+    if not use.alive:
+        worst = _Judged(Severity.INFO, Status.PASS, f"{worst.message}; but it has ended, and does not run again")
+    evidence = [*volumes, f"pods: {listed(use.pods)}" if use.pods else "no pod of it runs now", *_said(use)]
+    if any(each.socket is CONTAINERD for _, each in use.found) and _crosses_containerd_2(facts):
+        evidence.append(_NOTE_2)
+    if subject == _AWS_NODE and not any(each.socket is DOCKER for _, each in use.found):
+        evidence.append(_CNI)
+    evidence += dict.fromkeys(str(each.socket.source) for _, each in use.found if each.socket is DOCKER or _meant(each))
+    return Finding(
+        Code.of("runtime-socket"),
+        worst.severity,
+        worst.status,
+        subject,
+        worst.message,
+        tuple(evidence),
+        tuple(replace(each, command=_show(subject)) for each in worst.remedy),
+        worst.missing,
+    )
+
+
+_AWS_NODE = Subject("DaemonSet", "aws-node", "kube-system")
+_CNI = (
+    "old versions of vpc-cni mount dockershim.sock, newer ones do without it: update it first "
+    "(aws/amazon-vpc-cni-k8s, issue 2316; confidence: medium)"
+)
+
+_TEMPLATE = "{.spec.template.spec.volumes}"
+_VOLUMES = {
+    "Pod": "{.spec.volumes}",
+    "CronJob": "{.spec.jobTemplate.spec.template.spec.volumes}",
+    **dict.fromkeys(
+        ("Deployment", "DaemonSet", "StatefulSet", "ReplicaSet", "ReplicationController", "Job"), _TEMPLATE
+    ),
+}
+
+
+def _show(subject: Subject) -> str:
+    """The command that shows its volumes; "" for kinds of others."""
+    path = _VOLUMES.get(subject.kind)
+    if path is None:
+        return ""
+    return kubectl("get", subject.kind.lower(), subject.name, subject.namespace, "-o", f"jsonpath={path}")
+
+
+_ORDER = tuple(Severity)
+_STATUSES = (Status.FAIL, Status.UNKNOWN, Status.PASS)
+
+
+def _meant(each: Reached) -> bool:
+    """Whether a socket of which it is not known what becomes of it is mounted for itself, and not with a folder."""
+    return each.socket is not CONTAINERD and each.how is not How.FOLDER
+
+
+def _rank(judged: _Judged) -> tuple[int, int]:
+    return _STATUSES.index(judged.status), _ORDER.index(judged.severity)
+
+
+def _path(volume: Volume) -> str:
+    return f"{volume.detail} ({volume.path_type})" if volume.path_type else volume.detail
+
+
+def _said(use: _Use) -> Iterator[str]:
+    found = named_in(use.words)
+    if found:
+        words = sorted({f'"{each.word}"' for each in found})
+        yield f"its containers name {listed(words, 2)}"
+
+
+def _crosses_containerd_2(facts: CheckFacts) -> bool:
+    return facts.way.now < _FIRST_CONTAINERD_2 and not facts.way.target < _FIRST_CONTAINERD_2
+
+
+def _judged(use: _Use, volume: Volume, each: Reached, docker: Docker) -> _Judged:
+    mounted = f"{volume.detail} of its node is mounted"
+    if each.socket is CONTAINERD:
+        return _Judged(Severity.INFO, Status.PASS, f"{mounted}, and so reaches containerd's socket, which stays")
+    if docker is Docker.STAYS:
+        return _Judged(Severity.INFO, Status.PASS, f"{mounted}, and {docker.value}")
+    if each.socket is DOCKER and each.how is not How.LOOKS_LIKE:
+        return _docker(use, each, docker, mounted)
+    if not _meant(each):
+        return _Judged(Severity.INFO, Status.PASS, f"{mounted}, a folder above {each.socket.runtime}'s socket")
+    where = f"a path that is named like {each.socket.path}" if each.how is How.LOOKS_LIKE else each.socket.why
+    severity = Severity.MEDIUM if docker is Docker.ENDS else Severity.LOW
+    missing = f"what is at {volume.detail} on the nodes"
+    return _Judged(severity, Status.UNKNOWN, f"{mounted}: {where}; {Then.UNKNOWN.value}", (_LOOK,), missing)
+
+
+_LOOK = Remedy("Ask its owners what it needs the socket for; containerd's own is /run/containerd/containerd.sock.")
+_BUILD = "build images without the runtime of the node (BuildKit, Kaniko)"
+
+
+def _docker(use: _Use, each: Reached, docker: Docker, mounted: str) -> _Judged:
+    """Past 1.24 nothing changes any more: what is mounted is left over from before."""
+    above = f"{mounted}, a folder above docker.sock" if each.how is How.FOLDER else mounted
+    said = any(found.socket is DOCKER for found in named_in(use.words))
+    if docker is Docker.ENDS:
+        how_bad = _ENDS[each.then]
+        severity = Severity.HIGH if said and how_bad is Severity.MEDIUM else how_bad
+        fix = Remedy(f"Before nodes of 1.24 come: let it talk to containerd, or {_BUILD}.")
+        return _Judged(severity, Status.FAIL, f"{above}; {docker.value}, and then {each.then.value}", (fix,))
+    if docker is Docker.OWN:
+        told = f"{above}, and {docker.value}"
+        return _Judged(Severity.MEDIUM, Status.UNKNOWN, told, (_LOOK,), "whether new nodes have Docker, too")
+    if each.how is How.FOLDER and each.at == "/" and not said:
+        return _Judged(Severity.INFO, Status.PASS, f"{above}, which reaches nothing: {docker.value}")
+    severity = Severity.MEDIUM if each.then is Then.WILL_NOT_START or said else Severity.LOW
+    fix = Remedy(
+        f"Take the mount away if it is left over; or let it talk to containerd, or {_BUILD}.", "", When.TOMORROW
+    )
+    if each.then is Then.WILL_NOT_START and use.ready:
+        brought = "its pods are Ready, so there is such a socket on their nodes, and new ones need it, too"
+        keep = Remedy(f"Let it talk to containerd, or {_BUILD}; else bring Docker to the new nodes, too.")
+        return _Judged(severity, Status.FAIL, f"{above}, though {docker.value}: {brought}", (keep,))
+    return _Judged(severity, Status.FAIL, f"{above}, which reaches nothing: {docker.value}; {each.then.value}", (fix,))
+
+
+_ENDS = {
+    Then.WILL_NOT_START: Severity.CRITICAL,
+    Then.EMPTY: Severity.HIGH,
+    Then.MISSING: Severity.MEDIUM,
+}
+
+
+def _docker_nodes(facts: CheckFacts) -> Iterator[Finding]:
+    yield from unread(
+        facts, Code.of("runtime-docker"), "which nodes run Docker", kinds.NODES, severity=Severity.CRITICAL
+    )
+    if facts.way.target < DOCKERSHIM_ENDS:
+        return
+    for group in groups(facts.cluster.nodes):
+        running = [node for node in group.nodes if _runs_docker(node)]
+        past = [node for node in running if node.kubelet is not None and not minor_of(node.kubelet) < DOCKERSHIM_ENDS]
+        if not running:
+            continue
+        why = "by cri-dockerd, which EKS does not bring" if past else "and nodes of 1.24 or newer do not"
+        yield Finding.of(
+            "runtime-docker",
+            group.subject,
+            (named(running), f"runtime: {listed(sorted({node.runtime for node in running}), 3)}", _NO_DOCKER),
+            severity=Severity.MEDIUM if len(past) == len(running) else Severity.CRITICAL,
+            running_count=len(running),
+            nodes_count=len(group.nodes),
+            why=why,
+        )
+
+
+_NO_DOCKER = "EKS user guide, dockershim-deprecation"
+_BRING_THEIR_OWN = (NodeOwner.MANAGED, NodeOwner.KARPENTER, NodeOwner.AUTO_MODE, NodeOwner.FARGATE)
+"""Their nodes are replaced, by what EKS or Karpenter launches."""
+
+
+def _versions(facts: CheckFacts) -> Iterator[Finding]:
+    yield from unread(facts, Code.of("runtime-version"), "which containerd the nodes have", kinds.NODES)
+    for group in groups(facts.cluster.nodes):
+        by_fit: dict[Fit, list[tuple[Node, Verdict]]] = defaultdict(list)
+        for node in group.nodes:
+            if not _runs_docker(node):  # said by runtime-docker
+                verdict = runtime_fits(node.runtime, facts.way.target)
+                by_fit[verdict.fit].append((node, verdict))
+        if old := by_fit[Fit.TOO_OLD]:
+            yield _too_old(facts, group, old)
+        if strange := by_fit[Fit.UNKNOWN]:
+            told = Unknown(f"{named([node for node, _ in strange])}: {strange[0][1].why}")
+            yield unknown(
+                Code.of("runtime-version"), group.subject, "whether its container runtime will do", told, Severity.LOW
+            )
+
+
+def _too_old(facts: CheckFacts, group: Group, old: list[tuple[Node, Verdict]]) -> Finding:
+    nodes, verdict = [node for node, _ in old], old[0][1]
+    replaced = group.owner in _BRING_THEIR_OWN
+    target = in_words(facts.way.target)
+    return Finding(
+        Code.of("runtime-version"),
+        Severity.INFO if replaced else Severity.MEDIUM,
+        Status.PASS if replaced else Status.FAIL,
+        group.subject,
+        f"{len(nodes)} of {len(group.nodes)} nodes have a containerd that is too old for {target}: {verdict.why}",
+        (named(nodes), *(str(source) for source in (verdict.source,) if source is not None)),
+        (
+            Remedy(
+                "Nothing, if their AMI is one of EKS: the new nodes bring theirs. An AMI of your own needs a new one."
+            )
+            if replaced
+            else Remedy(f"Give them an AMI of {target}, or upgrade their containerd before their kubelet."),
+        ),
+    )
+
+
+CHECKS = (
+    Check((Code.of("runtime-socket"),), Area.RUNTIME, Gate.BEFORE_NODES, _sockets, Code.of("runtime-socket").needs),
+    Check(
+        (Code.of("runtime-docker"),), Area.RUNTIME, Gate.BEFORE_NODES, _docker_nodes, Code.of("runtime-docker").needs
+    ),
+    Check((Code.of("runtime-version"),), Area.RUNTIME, Gate.BEFORE_NODES, _versions, Code.of("runtime-version").needs),
+)

@@ -1,0 +1,246 @@
+"""Webhooks that the API server asks before it changes anything: who answers, and what an upgrade cannot do without.
+
+Source of what selectors and rules leave out: admissionregistration.k8s.io/v1 (ValidatingWebhook: namespaceSelector
+never leaves out an object that is in no namespace, other than a Namespace itself).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.checking import Check, unknown, unread
+from kubectl_eksdoc.check.checks.backends import KINDS, Backends, backends, endpoints_of
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.wording import listed
+from kubectl_eksdoc.kubernetes.replacement import NAMESPACE_NAME, guards_pod_creation
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import in_turn, kubectl, saved
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.network import Webhook, WebhookRule
+from kubectl_eksdoc.model.selectors import EVERYTHING, Labels
+
+_CONFIGURATIONS = (kinds.VALIDATING_WEBHOOKS, kinds.MUTATING_WEBHOOKS)
+_SYSTEM, _NODE_LEASES = "kube-system", "kube-node-lease"
+_ITSELF = ("https://127.0.0.1", "https://localhost")
+"""On the API server's own machine: EKS's own webhooks are there (pod identity, VPC resources)."""
+
+_NAMESPACED = frozenset(
+    (each.group, each.plural) for each in vars(kinds).values() if isinstance(each, Resource) and each.namespaced
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Whom:
+    """What webhooks are called for; `namespaces`: labels by name, as far as they were read."""
+
+    cluster: Cluster
+    namespaces: Mapping[str, Labels]
+
+    def needed(self, hook: Webhook) -> dict[str, str]:
+        """What an upgrade cannot do without: what it is, and what happens when it is refused."""
+        found = {}
+        nodes = (hook, "Cluster", "", "nodes")
+        if self._calls(*nodes, ("CREATE", "UPDATE")) and self._some(hook, self.cluster.nodes):
+            joins = "nodes cannot join" if self._calls(*nodes, ("CREATE",)) else ""
+            changes = "nodes cannot be cordoned, labelled or tainted" if self._calls(*nodes, ("UPDATE",)) else ""
+            found["nodes"] = "; ".join(filter(None, (joins, changes)))
+        leases = (hook, "Namespaced", kinds.LEASES.group, "leases", ("CREATE", "UPDATE"))
+        places = [name for name in (_SYSTEM, _NODE_LEASES) if self._selected(hook, name)]
+        if places and hook.object_selector == EVERYTHING and self._calls(*leases):
+            found[f"leases of {' and '.join(places)}"] = (
+                "kubelets cannot renew theirs, so nodes become NotReady; controllers cannot elect who leads"
+            )
+        system = (pod for pod in self.cluster.pods if pod.namespace == _SYSTEM)
+        pods = self._calls(hook, "Namespaced", "", "pods", ("CREATE",)) and self._selected(hook, _SYSTEM)
+        if pods and self._some(hook, system):
+            found[f"pods of {_SYSTEM}"] = "aws-node, kube-proxy and CoreDNS cannot start on new nodes"
+        return found
+
+    def nowhere(self, hook: Webhook) -> bool:
+        """Whether no namespace that exists has the labels that it asks for, and all its rules are about such that have
+        a namespace."""
+        if not self.namespaces or self.cluster.unread(kinds.NAMESPACES):
+            return False
+        inside = all(_only_namespaced(rule) for rule in hook.rules)
+        return inside and not any(self._selected(hook, name) for name in self.namespaces)
+
+    def _selected(self, hook: Webhook, namespace: str) -> bool:
+        labels = self.namespaces.get(namespace, {})
+        return hook.namespace_selector.matches({NAMESPACE_NAME: namespace, **labels})
+
+    def _some(self, hook: Webhook, objects: Iterable[object]) -> bool:
+        """Whether any of them has labels that it asks for; where it asks for none there need not be any."""
+        if hook.object_selector == EVERYTHING:
+            return True
+        return any(hook.object_selector.matches(getattr(each, "labels", {})) for each in objects)
+
+    def _calls(self, hook: Webhook, scope: str, group: str, plural: str, operations: tuple[str, ...]) -> bool:
+        return any(
+            rule.scope in ("*", "", scope)
+            and any(each in ("*", group) for each in rule.groups)
+            and any(each in ("*", "*/*", plural) for each in rule.resources)
+            and any(each == "*" or each in operations for each in rule.operations)
+            for rule in hook.rules
+        )
+
+
+def _only_namespaced(rule: WebhookRule) -> bool:
+    if rule.scope == "Namespaced":
+        return True
+    named = [(group, each.partition("/")[0]) for group in rule.groups for each in rule.resources]
+    return bool(named) and all(each in _NAMESPACED for each in named)
+
+
+def _whom(cluster: Cluster) -> _Whom:
+    return _Whom(cluster, {each.name: each.labels for each in cluster.namespaces})
+
+
+def _down(facts: CheckFacts) -> Iterator[Finding]:
+    what = "whether somebody answers behind webhooks"
+    yield from unread(facts, Code.of("webhook-down"), what, *_CONFIGURATIONS, severity=Severity.HIGH)
+    if any(hook.service for hook in facts.cluster.webhooks):
+        yield from unread(facts, Code.of("webhook-down"), what, *KINDS, severity=Severity.HIGH)
+    behind, whom = backends(facts.cluster), _whom(facts.cluster)
+    for hooks in _together(facts.cluster.webhooks):
+        first = hooks[0]
+        if first.url.startswith(_ITSELF):
+            continue  # EKS's own, on the machine of the API server: nobody here runs it
+        if not first.service:
+            told = Unknown(f"it is called at {first.url or 'no address'}, which cannot be looked at from here")
+            yield unknown(Code.of("webhook-down"), _subject(first), "whether somebody answers", told, Severity.INFO)
+            continue
+        why = behind.why_down(first.namespace, first.service)
+        if isinstance(why, Unknown):
+            if not behind.blind:
+                yield unknown(Code.of("webhook-down"), _subject(first), "whether somebody answers", why, Severity.LOW)
+        elif why is not None:
+            yield _unanswered(hooks, whom, why)
+
+
+def _together(hooks: Iterable[Webhook]) -> list[list[Webhook]]:
+    """Those of one configuration that call the same, and do the same when nobody answers."""
+    found: dict[tuple[str, ...], list[Webhook]] = defaultdict(list)
+    for hook in hooks:
+        whom = (hook.namespace, hook.service, hook.url, str(hook.fails_closed))
+        key = (hook.configuration_kind, hook.configuration, *whom)
+        found[key].append(hook)
+    return [found[key] for key in sorted(found)]
+
+
+def _unanswered(hooks: list[Webhook], whom: _Whom, why: str) -> Finding:
+    first, word = hooks[0], hooks[0].configuration_kind.lower()
+    refused = [hook for hook in hooks if hook.fails_closed and not whom.nowhere(hook)]
+    harm = [text for hook in refused for text in whom.needed(hook).values()]
+    if refused:
+        what = "; ".join(dict.fromkeys(_requests(hook) for hook in refused))
+        stops = bool(harm) or any(guards_pod_creation(hook) for hook in refused)
+        severity = Severity.CRITICAL if stops else Severity.HIGH
+        message = f"{why}, so the API server refuses {what}"
+    elif first.fails_closed:
+        severity = Severity.LOW
+        message = f"{why}; no namespace has the labels that it asks for now, so nothing is refused yet"
+    else:
+        severity = Severity.LOW
+        message = f"{why}; it fails open, so what it should see is let through, each request later by its timeout"
+    return Finding(
+        Code.of("webhook-down"),
+        severity,
+        Status.FAIL,
+        _subject(first),
+        message,
+        tuple(dict.fromkeys((*(_named(hook) for hook in hooks), *_conditional(hooks), *harm))),
+        (
+            Remedy("Make the pods behind its Service Ready.", endpoints_of(first.namespace, first.service)),
+            Remedy(
+                "If what it belongs to is gone, take the configuration away.",
+                in_turn(saved(word, first.configuration, ""), kubectl("delete", word, first.configuration)),
+                When.TOMORROW,
+            ),
+        ),
+    )
+
+
+def _catching(facts: CheckFacts) -> Iterator[Finding]:
+    what = "which webhooks an upgrade cannot do without"
+    yield from unread(facts, Code.of("webhook-catches-all"), what, *_CONFIGURATIONS, kinds.NAMESPACES)
+    if any(hook.object_selector != EVERYTHING for hook in facts.cluster.webhooks):
+        yield from unread(facts, Code.of("webhook-catches-all"), what, kinds.NODES, kinds.PODS)
+    behind, whom = backends(facts.cluster), _whom(facts.cluster)
+    for hooks in _together(facts.cluster.webhooks):
+        if hooks[0].fails_closed and not hooks[0].url.startswith(_ITSELF):
+            caught = {each: harm for hook in hooks for each, harm in whom.needed(hook).items()}
+            if caught:
+                yield _caught([hook for hook in hooks if whom.needed(hook)], caught, behind)
+
+
+def _caught(hooks: list[Webhook], caught: Mapping[str, str], behind: Backends) -> Finding:
+    first = hooks[0]
+    answering = behind.ready.get(f"{first.namespace}/{first.service}", 0)
+    wide = any(not each.startswith("pods") for each in caught)
+    maybe = all(hook.conditional for hook in hooks)
+    many = "endpoints that were not read" if behind.blind else f"{answering} ready endpoint{'s' * (answering != 1)}"
+    who = f"Service {first.namespace}/{first.service} has {many} now" if first.service else f"called at {first.url}"
+    return Finding(
+        Code.of("webhook-catches-all"),
+        Severity.HIGH if wide or (first.service and not behind.blind and answering < 2) else Severity.MEDIUM,
+        Status.UNKNOWN if maybe else Status.FAIL,
+        _subject(first),
+        f"it fails closed{' and may be' if maybe else ', and is'} called for {' and '.join(caught)}: while nobody "
+        "answers, what serves it may not come back",
+        (*(f"{each}: {harm}" for each, harm in caught.items()), *map(_named, hooks), *_conditional(hooks), who),
+        (
+            Remedy(
+                f"Leave out {_SYSTEM} and {_NODE_LEASES} by namespaceSelector, and name in its rules what it is for; "
+                "rules for nodes are left out by no namespaceSelector.",
+                kubectl("get", first.configuration_kind.lower(), first.configuration, "", "-o", "yaml"),
+                When.TOMORROW,
+            ),
+        ),
+        "what their matchConditions leave out" if maybe else "",
+    )
+
+
+def _conditional(hooks: Iterable[Webhook]) -> Iterator[str]:
+    names = [hook.name for hook in hooks if hook.conditional]
+    if names:
+        yield f"matchConditions of {listed(names)} may leave out some of it"
+
+
+def _named(hook: Webhook) -> str:
+    selected = "" if hook.namespace_selector == EVERYTHING else f", in namespaces with {hook.namespace_selector}"
+    return f"{hook.name}: {_requests(hook)}{selected}"
+
+
+def _requests(hook: Webhook) -> str:
+    """``CREATE of pods and UPDATE of leases.coordination.k8s.io``."""
+    return " and ".join(dict.fromkeys(_request(rule) for rule in hook.rules)) or "nothing"
+
+
+def _request(rule: WebhookRule) -> str:
+    operations = "everything that is done with" if "*" in rule.operations else f"{', '.join(rule.operations)} of"
+    groups = [group for group in rule.groups if group and group != "*"]
+    names = "all objects" if {"*", "*/*"} & set(rule.resources) else listed(rule.resources)
+    return f"{operations} {names}{f' of {listed(groups)}' if groups else ''}"
+
+
+def _subject(hook: Webhook) -> Subject:
+    return Subject(hook.configuration_kind, hook.configuration)
+
+
+CHECKS = (
+    Check((Code.of("webhook-down"),), Area.EXTENSIONS, Gate.BEFORE_CONTROL_PLANE, _down, Code.of("webhook-down").needs),
+    Check(
+        (Code.of("webhook-catches-all"),),
+        Area.EXTENSIONS,
+        Gate.BEFORE_CONTROL_PLANE,
+        _catching,
+        Code.of("webhook-catches-all").needs,
+    ),
+)

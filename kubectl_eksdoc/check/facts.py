@@ -1,0 +1,48 @@
+"""Everything that the checks judge by. What no chosen check needs is not asked for, and unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.amazon.upgrades.tables import Tables
+from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.api_usage import ApiTold
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.aws.upgrades import UpgradeTold
+from kubectl_eksdoc.model.changes import ChangesTold
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import Finding
+
+if TYPE_CHECKING:  # manifests alone must not pay for the plan of a drain
+    from kubectl_eksdoc.drain.result import DrainPlan
+
+NOT_ASKED = Unknown("no check that was chosen asks for it")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFacts:
+    """`eks` is Unknown where nothing of AWS could be believed, and why. `summed`: by `Need`, the findings of other
+    commands as they are. `drain`: the plan of which `summed` has the findings, None where none was made or no node has
+    to be replaced. `past`: asked for only where somebody wants to know what has changed."""
+
+    cluster: Cluster
+    way: Way
+    eks: EksCluster | Unknown = NOT_ASKED
+    aws: UpgradeTold = UpgradeTold()
+    api: ApiTold = ApiTold()
+    summed: Mapping[Need, tuple[Finding, ...] | Unknown] = field(default_factory=dict)
+    drain: DrainPlan | None = None
+    past: ChangesTold = ChangesTold()
+    tables: Tables = Tables()
+    proxy: Doc | Absent | Unknown = NOT_ASKED
+
+    @property
+    def name(self) -> str:
+        """The cluster's, as EKS knows it; "" where nothing tells it, as of a dump."""
+        told = "" if isinstance(self.eks, Unknown) else self.eks.name
+        return told or self.cluster.identity.cluster

@@ -1,0 +1,229 @@
+"""The whole answer: what each check finds, what of it is suppressed, what blocks which step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.amazon.upgrades.tables import Tables
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.causes import RootCause, among, root_causes
+from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.kin import asked_of, is_told
+from kubectl_eksdoc.check.leading import led
+from kubectl_eksdoc.check.suppressing import Suppressed, notes, sort_out
+from kubectl_eksdoc.check.symptoms import Diagnosis, Symptom, concerns, diagnosed
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, Suppression, in_order
+from kubectl_eksdoc.model.missing_rights import as_read
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.check.changed import Changed
+    from kubectl_eksdoc.check.checklist.steps import Step
+
+_RANK = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """`only`: finding codes, none for all; `gate`: of one step, or of all. `fail_on`: what is less severe blocks
+    nothing, and may be unknown. `symptom`: only what may cause that, likeliest first. `since`: what has changed from
+    then on is listed, None for nothing. `accepted`: codes that may be unknown. `no_aws`: what only AWS knows is out of
+    scope. `tables`: rows that come before those of the package."""
+
+    only: frozenset[str] = frozenset()
+    gate: Gate | None = None
+    fail_on: Severity = Severity.LOW
+    suppressions: tuple[Suppression, ...] = ()
+    symptom: Symptom | None = None
+    since: datetime | None = None
+    accepted: frozenset[str] = frozenset()
+    no_aws: bool = False
+    tables: Tables = Tables()
+
+    def asks(self, check: Check, code: Code) -> bool:
+        """Whether what that check finds of that code is wanted."""
+        return code.name in asked_of(check, self.only)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of the way is asked for."""
+        return not self.only and self.gate is None and self.symptom is None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """`findings`: in order; none where all is well."""
+
+    check: Check
+    findings: tuple[Finding, ...]
+
+    @property
+    def status(self) -> Status:
+        """The worst: what fails, then what is not known."""
+        found = {each.status for each in self.findings}
+        return Status.FAIL if Status.FAIL in found else Status.UNKNOWN if Status.UNKNOWN in found else Status.PASS
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What counts, worst first; `accepted`: what may be unknown (--accept-unknown)."""
+
+    fails: tuple[Finding, ...]
+    unknown: tuple[Finding, ...]
+    accepted: tuple[Finding, ...]
+
+    @property
+    def status(self) -> Status:
+        return Status.FAIL if self.fails else Status.UNKNOWN if self.unknown else Status.PASS
+
+
+@dataclass(frozen=True, slots=True)
+class CheckPlan:
+    """`judged` without what is `suppressed`; `notes`: sentences about suppressions that are out of date. `checklist`:
+    where all of the way is asked for. `diagnosis`: where a symptom was named; `changes`: where a time was. `causes`: of
+    what counts and may not be unknown, what the next step waits for first."""
+
+    facts: CheckFacts
+    wish: Wish
+    judged: tuple[Judged, ...]
+    suppressed: tuple[Suppressed, ...] = ()
+    notes: tuple[str, ...] = ()
+    checklist: tuple[Step, ...] = ()
+    diagnosis: Diagnosis | None = None
+    changes: Changed | None = None
+    causes: tuple[RootCause, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Of all checks, worst first."""
+        return in_order(finding for each in self.judged for finding in each.findings)
+
+    def counts(self, finding: Finding) -> bool:
+        """Whether it is severe enough."""
+        return _RANK[finding.severity] <= _RANK[self.wish.fail_on]
+
+    def of(self, gate: Gate | None, status: Status) -> tuple[Finding, ...]:
+        """What counts at a gate (None: at none), with that status."""
+        found = (finding for each in self.judged if each.check.gate is gate for finding in each.findings)
+        return in_order(finding for finding in found if finding.status is status and self.counts(finding))
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the sentence and the exit code go by."""
+        counting = [each for each in self.findings if self.counts(each)]
+        unknown = [each for each in counting if each.status is Status.UNKNOWN]
+        accepted = tuple(each for each in unknown if each.code.name in self.wish.accepted)
+        fails = tuple(each for each in counting if each.status is Status.FAIL)
+        return Outcome(fails, tuple(each for each in unknown if each not in accepted), accepted)
+
+    def waiting(self, step: Step) -> tuple[Finding, ...]:
+        """What counts, and is to be mended before that step."""
+        found = (
+            finding
+            for each in self.judged
+            for finding in each.findings
+            if finding.status is not Status.PASS and self.counts(finding) and step.waits_for(finding, each.check.gate)
+        )
+        return in_order(found)
+
+    def causes_of(self, found: Iterable[Finding]) -> tuple[RootCause, ...]:
+        """From which some of `found` come."""
+        return among(self.causes, tuple(found))
+
+    def in_area(self, area: Area) -> tuple[Judged, ...]:
+        return tuple(each for each in self.judged if each.check.area is area)
+
+
+def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Reach = Reach()) -> CheckPlan:
+    """`reach`: by which words the commands lead to the cluster that was read. What is seen at the end of an upgrade
+    that has not begun is not judged: before it nodes are always behind its target, and its steps say what to do."""
+    if wish.whole and facts.way.steps:
+        checks = [check for check in checks if check.gate is not Gate.AFTER]
+    facts = replace(facts, tables=wish.tables)
+    found = [(check, _found(facts, check, wish, reach)) for check in checks]
+    observed = facts.cluster.observed_at
+    sorted_out = [(check, sort_out(each, wish.suppressions, observed)) for check, each in found]
+    judged = tuple(Judged(check, each.kept) for check, each in sorted_out)
+    if wish.no_aws:
+        judged = tuple(filter(None, (_without_aws(facts, each) for each in judged)))
+    every = [finding for _, each in found for finding in each]
+    looked_for = {name for check in checks for name in asked_of(check, wish.only)}
+    kept = in_order(finding for each in judged for finding in each.findings)
+    plan = CheckPlan(
+        facts,
+        wish,
+        judged,
+        tuple(each for _, one in sorted_out for each in one.suppressed),
+        tuple(notes(wish.suppressions, every, looked_for, observed)),
+        _checklist(facts, reach) if wish.whole else (),
+        None if wish.symptom is None else diagnosed(wish.symptom, kept, facts.cluster, reach),
+        None if wish.since is None else _changed(facts, wish.since),
+    )
+    return replace(plan, causes=_causes(plan, reach))
+
+
+def _causes(plan: CheckPlan, reach: Reach) -> tuple[RootCause, ...]:
+    """Those of the findings by which the outcome is."""
+    outcome, eks = plan.outcome, plan.facts.eks
+    counts = frozenset((*outcome.fails, *outcome.unknown))
+    found = ((each, one.check.gate) for one in plan.judged for each in one.findings if each in counts)
+    of_aws = (each for each in outcome.unknown if isinstance(eks, Unknown) and _because(each, eks.why))
+    return root_causes(found, frozenset(of_aws), reach)
+
+
+def _changed(facts: CheckFacts, since: datetime) -> Changed:
+    from kubectl_eksdoc.check.changed import changed
+
+    return changed(facts, since)
+
+
+def _checklist(facts: CheckFacts, reach: Reach) -> tuple[Step, ...]:
+    # Imported late: a part of an upgrade has none, and manifests alone must not pay for it.
+    from kubectl_eksdoc.check.checklist.listing import checklist
+
+    return checklist(facts, reach)
+
+
+def _without_aws(facts: CheckFacts, of: Judged) -> Judged | None:
+    """Without what only AWS knows. A check that is left with nothing was not made: it must not be said to pass."""
+    why = facts.eks.why if isinstance(facts.eks, Unknown) else None
+    left = [each for each in of.findings if why and each.status is Status.UNKNOWN and _of_aws(each, why)]
+    kept = tuple(each for each in of.findings if each not in left)
+    return None if left and not kept else replace(of, findings=kept)
+
+
+def _of_aws(found: Finding, why: str) -> bool:
+    """That AWS is left out is all that it lacks: with another reason beside that it stays unknown."""
+    lacking = found.missing.split(", ")
+    if any(each.startswith(_OF_CLUSTER) for each in lacking):
+        return False
+    return _because(found, why) or all(_ACTION.match(each) for each in lacking)
+
+
+def _because(found: Finding, why: str) -> bool:
+    return found.message == why or found.message.endswith(f": {why}")
+
+
+_ACTION = re.compile(r"[a-z0-9-]+:[A-Z]")
+_OF_CLUSTER = ("list ", "get ", "watch ", "create ")
+"""How a right in the cluster begins, and above one of IAM."""
+
+
+def _found(facts: CheckFacts, check: Check, wish: Wish, reach: Reach) -> tuple[Finding, ...]:
+    found: Iterable[Finding] = check.judge(facts)
+    asked = (each for each in found if is_told(each, check, wish.only))
+    kept = (each for each in asked if wish.symptom is None or concerns(wish.symptom, each))
+    told = (_led(each, reach) for each in in_order(kept))
+    return as_read(told, facts.cluster.source)
+
+
+def _led(found: Finding, reach: Reach) -> Finding:
+    remedy = tuple(replace(each, command=led(each.command, reach)) for each in found.remedy)
+    return replace(found, remedy=remedy)

@@ -1,0 +1,73 @@
+"""Every check there is; a new theme is one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.checks import (
+    addresses,
+    apis,
+    control_plane,
+    extensions,
+    group_updates,
+    insighted,
+    managed,
+    node_images,
+    noted,
+    programs,
+    quotas,
+    skewed,
+    sockets,
+    summed,
+    supporting,
+    unsteady,
+    webhooks,
+)
+from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.kinds import NODES, PODS, Resource
+
+_OF_AWS = (control_plane, insighted, managed, group_updates, node_images, addresses, quotas)
+_OF_API = (apis, webhooks, extensions)
+_THEMES = (supporting, *_OF_AWS, *_OF_API, skewed, programs, noted, sockets, unsteady, summed)
+
+ALL: tuple[Check, ...] = tuple(check for theme in _THEMES for check in theme.CHECKS)
+
+CODES: tuple[Code, ...] = tuple(dict.fromkeys(code for check in ALL for code in check.codes))
+"""What ``--only`` takes."""
+
+
+def known_codes() -> tuple[str, ...]:
+    """Their names: what a file of suppressions takes."""
+    return tuple(code.name for code in CODES)
+
+
+_NEED_OF = {permissions.HELM_RELEASES.name: Need.HELM}
+
+
+def chosen(only: Iterable[str] = (), gate: Gate | None = None, without: Collection[str] = ()) -> tuple[Check, ...]:
+    """Those that find one of these codes, or all; of one gate, or of all. `without`: opt-ins that are left out, with
+    all that needs them."""
+    names = frozenset(only)
+    left_out = {need for name, need in _NEED_OF.items() if name in without}
+    return tuple(
+        check
+        for check in ALL
+        if (not names or any(code.name in names for code in check.codes))
+        and (gate is None or check.gate is gate)
+        and left_out.isdisjoint(check.needs)
+    )
+
+
+def kinds_of(checks: Iterable[Check]) -> tuple[Resource, ...]:
+    """The lists that they judge by themselves. Nodes and pods are always read: which cluster it is, and how old its
+    nodes are, everything is told by."""
+    return tuple(dict.fromkeys((NODES, PODS, *(resource for check in checks for resource in check.kinds))))
+
+
+def needs_of(checks: Iterable[Check]) -> frozenset[Need]:
+    """What else they judge by."""
+    return frozenset(need for check in checks for need in check.needs)

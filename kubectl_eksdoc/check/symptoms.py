@@ -1,0 +1,166 @@
+"""What hurts, and what may cause it: the likeliest first, with what to do and the way back.
+
+The order: what is seen to fail now, then the worst, then as the table of the symptom has it; what only may be is last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_eksdoc.check.leading import led
+from kubectl_eksdoc.check.undoing import UNDO, way_back
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.commands import Reach, shell
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.knowledge import Source, records
+from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS
+
+
+class Symptom(str, Enum):
+    """As it is named on the command line."""
+
+    DNS = "dns"
+    TARGETS = "targets"
+    CREDENTIALS = "credentials"
+    DRAIN_STUCK = "drain-stuck"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Of findings with the `codes`. `what` ends the sentence "Most likely: …". `now`: the finding itself is seen to
+    hurt, not to be able to. `about`: names of subjects, none for any. `warned`: it counts even where it stops no
+    upgrade (PASS). `look`: the command to begin with, "" where the finding's own remedy is."""
+
+    codes: tuple[str, ...]
+    what: str
+    now: bool = False
+    about: tuple[str, ...] = ()
+    warned: bool = False
+    look: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """`do` is None where nothing is proposed; `undo` is the way back of it. `now` as of its `Cause`."""
+
+    what: str
+    code: str
+    severity: Severity
+    status: Status
+    subject: Subject
+    because: str
+    evidence: tuple[str, ...]
+    do: Remedy | None
+    undo: str
+    now: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """`suspects`: the likeliest first, none where nothing was found; `unknown`: what could not be looked at;
+    `elsewhere`: where to look next, each a sentence with its command."""
+
+    symptom: Symptom
+    suspects: tuple[Suspect, ...]
+    unknown: tuple[Finding, ...]
+    elsewhere: tuple[Remedy, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Causes:
+    """Of a symptom; the first that fits a finding tells what it means. `elsewhere`: where to look next, each a sentence
+    with its command."""
+
+    symptom: Symptom
+    causes: tuple[Cause, ...]
+    elsewhere: tuple[Remedy, ...]
+    source: Source
+
+    @property
+    def by_code(self) -> tuple[tuple[str, Cause], ...]:
+        """In their order."""
+        return tuple((code, cause) for cause in self.causes for code in cause.codes)
+
+
+_OF = {each.symptom: each for each in records(Causes, "symptoms")}
+
+
+def codes_of(symptom: Symptom) -> tuple[str, ...]:
+    """All that may cause it; what none of them needs is not read."""
+    return tuple(dict.fromkeys(code for code, _ in _OF[symptom].by_code))
+
+
+def diagnosed(symptom: Symptom, found: Sequence[Finding], cluster: Cluster, reach: Reach = Reach()) -> Diagnosis:
+    """Of findings, worst first."""
+    suspects: list[tuple[tuple[int, int, int, int], Suspect]] = []
+    causes = _OF[symptom].by_code
+    for each in found:
+        place = next((at for at, cause in enumerate(causes) if _is(cause, each)), None)
+        if place is None or each.severity is Severity.INFO:
+            continue
+        cause = causes[place][1]
+        if each.status is Status.FAIL or (each.status is Status.PASS and cause.warned):
+            rank = int(not cause.now), _SEVERITIES.index(each.severity), place, len(suspects)
+            suspects.append((rank, _suspect(cause, each, cluster, reach)))
+    for number, sign in enumerate(_signs(symptom, cluster, reach)):
+        suspects.append(((0, _SEVERITIES.index(sign.severity), -1, number), sign))
+    unknown = tuple(each for each in found if each.status is Status.UNKNOWN and concerns(symptom, each))
+    elsewhere = tuple(Remedy(each.text, led(each.command, reach)) for each in _OF[symptom].elsewhere)
+    ordered = tuple(each for _, each in sorted(suspects, key=lambda pair: pair[0]))
+    return Diagnosis(symptom, ordered, unknown, elsewhere)
+
+
+_SEVERITIES = tuple(Severity)
+
+
+def _is(of: tuple[str, Cause], finding: Finding) -> bool:
+    code, cause = of
+    return code == finding.code.name and (not cause.about or finding.subject.name in cause.about)
+
+
+def concerns(symptom: Symptom, finding: Finding) -> bool:
+    """Whether it may be a cause; of what is not known also the whole: "which add-ons there are" is about none of
+    them."""
+    whole = finding.subject.kind == "Cluster" and finding.code.name in codes_of(symptom)
+    return whole or any(_is(each, finding) for each in _OF[symptom].by_code)
+
+
+def _suspect(cause: Cause, found: Finding, cluster: Cluster, reach: Reach) -> Suspect:
+    """The first remedy that has a command, or the first."""
+    remedy = next((each for each in found.remedy if each.command), next(iter(found.remedy), None))
+    if cause.look:
+        text = "Nothing shows that this hurts now: see what is missing before you change it."
+        remedy = Remedy(text, reach.of(cause.look))
+    undo = _reached(way_back("" if remedy is None else remedy.command, cluster), reach)
+    told = found.code.name, found.severity, found.status, found.subject, found.message, found.evidence
+    return Suspect(cause.what, *told, remedy, undo, cause.now)
+
+
+def _reached(undo: str, reach: Reach) -> str:
+    """With a command that leads to the cluster that was read."""
+    return f"{UNDO}{reach.of(undo.removeprefix(UNDO))}" if undo.startswith(UNDO) else undo
+
+
+def _signs(symptom: Symptom, cluster: Cluster, reach: Reach) -> Iterator[Suspect]:
+    """What the cluster itself shows, besides findings: nodes that load balancers were told to leave out."""
+    out = [node for node in cluster.nodes if EXCLUDED_FROM_BALANCERS in node.labels]
+    if symptom is not Symptom.TARGETS or not out:
+        return
+    names = [node.name for node in out]
+    command = reach.of(shell("kubectl", "label", "node", *names[:20], f"{EXCLUDED_FROM_BALANCERS}-"))
+    value = out[0].labels[EXCLUDED_FROM_BALANCERS]
+    back = reach.of(shell("kubectl", "label", "node", *names[:20], f"{EXCLUDED_FROM_BALANCERS}={value}"))
+    yield Suspect(
+        "load balancers were told to leave nodes out",
+        "node-excluded",
+        Severity.HIGH if len(out) * 2 >= len(cluster.nodes) else Severity.MEDIUM,
+        Status.FAIL,
+        Subject("Node", ", ".join(names[:5])),
+        f"{len(out)} of {len(cluster.nodes)} nodes have the label {EXCLUDED_FROM_BALANCERS}: drains and updates of node"
+        " groups set it",
+        (),
+        Remedy("Take it away from those that are not being drained.", command),
+        f"{UNDO}{back}",
+    )

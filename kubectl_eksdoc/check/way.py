@@ -1,0 +1,62 @@
+"""From which version to which: where the control plane is, how that is known, and every version on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kubectl_eksdoc.amazon.upgrades.path import NoPath, path
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.versions import Version, parse
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """`now` and `target` without patches; `steps` are the versions that the control plane goes through, none where it
+    is at the target. `told_by`: who says where it is, a clause; `assumed`: nobody does, and it is taken from the nodes.
+    """
+
+    now: Version
+    target: Version
+    steps: tuple[Version, ...]
+    told_by: str
+    assumed: bool = False
+
+    @property
+    def text(self) -> str:
+        """``1.31 → 1.32 → 1.33``; one version where the control plane has it already."""
+        return " → ".join(in_words(each) for each in (self.now, *self.steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """Where the control plane is; as in `Way`."""
+
+    version: Version
+    told_by: str
+    assumed: bool = False
+
+
+def where(eks: str | Unknown, server: str, nodes: Iterable[Node]) -> Here | Unknown:
+    """`eks`: the version that EKS tells; `server`: what the API server says of itself. Kubelets are never newer than
+    the control plane, so that the newest of them tells the least that it can be."""
+    if not isinstance(eks, Unknown) and (told := parse(eks)) is not None:
+        return Here(minor_of(told), "as EKS describes it")
+    if (said := parse(server)) is not None:
+        return Here(minor_of(said), "as the API server says")
+    kubelets = [minor_of(node.kubelet) for node in nodes if node.kubelet is not None]
+    if not kubelets:
+        return Unknown("neither EKS nor the API server tells the control plane's version, and no kubelet its own")
+    newest = max(kubelets)
+    return Here(newest, "as the newest kubelet has it: nothing tells the control plane's own", True)
+
+
+def way(here: Here, target: Version | None) -> Way | NoPath:
+    """To `target`, or to the next minor version."""
+    wanted = Version(here.version.major, here.version.minor + 1) if target is None else minor_of(target)
+    steps = path(here.version, wanted)
+    if isinstance(steps, NoPath):
+        return steps
+    return Way(here.version, wanted, steps, here.told_by, here.assumed)

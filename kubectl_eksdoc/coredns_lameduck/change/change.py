@@ -1,0 +1,297 @@
+"""All that is wished of CoreDNS as one change: the Corefile and the values before and after, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kubectl_eksdoc.addon_diff.merging import differences, merged
+from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths, spelled
+from kubectl_eksdoc.addon_diff.schema.paths import paths
+from kubectl_eksdoc.coredns_lameduck.change.lameduck import Edited, edited, has_reload, not_starting
+from kubectl_eksdoc.coredns_lameduck.change.placing import KEY as AFFINITY
+from kubectl_eksdoc.coredns_lameduck.change.placing import SPREAD, Lacking, Landing, Placed, budgeted, placed
+from kubectl_eksdoc.coredns_lameduck.change.wishes import Place, Refused, Scale, Wishes
+from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts
+from kubectl_eksdoc.coredns_lameduck.judging.placed import wanted_replicas
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import AddonSide
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.coredns import NAME, SYSTEM
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
+from kubectl_eksdoc.model.versions import parse
+
+# Why the add-on's autoscaler cannot have CoreDNS, and how few replicas are few.
+#
+# Sources: EKS user guide, autoscaling of CoreDNS (versions, the formula); the add-on's schemas.
+
+
+KEY = "autoScaling"
+_FIRST_MINOR = 25
+_FROM = "v1.9.3-eksbuild.15 (1.25, 1.26), v1.10.1-eksbuild.11 (1.27, 1.28), v1.11.1-eksbuild.9 (from 1.29 on)"
+
+
+def not_scaled(facts: DnsFacts, kubernetes: str, version: str, schema: SchemaPaths | None) -> Iterator[Refused]:
+    """`version` of the add-on, whose schema it is, None where that is not known."""
+    minor = parse(kubernetes)
+    if minor is not None and (minor.major, minor.minor) < (1, _FIRST_MINOR):
+        yield Refused(
+            f"Kubernetes {kubernetes} has no autoscaler of the add-on: EKS has it from 1.{_FIRST_MINOR} on",
+            "Set replicaCount in the add-on's values.",
+        )
+    if schema is not None and schema.of((KEY,)) is None:
+        yield Refused(
+            f"the schema of coredns {version} has no {KEY}: EKS would refuse it",
+            f"EKS has it from {_FROM} on: update the add-on first (kubectl eksdoc addon-diff coredns).",
+        )
+    yield from _others(facts)
+
+
+def _others(facts: DnsFacts) -> Iterator[Refused]:
+    """Whoever scales it already."""
+    cluster = facts.cluster
+    read = cluster.read_of(kinds.AUTOSCALERS)
+    if not read.known:
+        yield Refused(
+            f"whether somebody scales CoreDNS already is not known: {read.resource.full_name}: {read.detail}",
+            "Two autoscalers would undo each other's work.",
+            f"list {read.resource.full_name}",
+        )
+    for each in cluster.autoscalers:
+        if (each.namespace, each.target_kind, each.target_name) == (SYSTEM, "Deployment", NAME):
+            yield Refused(
+                f"HorizontalPodAutoscaler {each.name} scales CoreDNS already, between {each.minimum} and "
+                f"{each.maximum}: the two would undo each other's work",
+                f"Take it away first: kubectl delete horizontalpodautoscaler {each.name} -n {SYSTEM}",
+            )
+    if facts.proportional:
+        yield Refused(
+            f"Deployment {facts.proportional} (cluster-proportional-autoscaler) scales CoreDNS already: the two would "
+            "undo each other's work",
+            f"Take it away first: kubectl delete deployment {facts.proportional} -n {SYSTEM}",
+        )
+
+
+def few(cluster: Cluster, scale: Scale) -> Iterator[Finding]:
+    """Where the autoscaler will have more at once, or may not have as many as it should."""
+    if not cluster.read_of(kinds.NODES).known:
+        return
+    found = wanted_replicas(cluster.nodes)
+    if found <= scale.least:
+        return
+    capped = found > scale.most
+    yield Finding(
+        Code.of("dns-too-few"),
+        Severity.MEDIUM if capped else Severity.LOW,
+        Status.FAIL if capped else Status.PASS,
+        Subject("Deployment", NAME, SYSTEM),
+        f"EKS' formula wants {found} replicas for {len(cluster.nodes)} nodes, and "
+        + (f"{scale} allows {scale.most} at the most" if capped else f"{scale} starts with {scale.least}"),
+        ("max(nodes/16, cores/256), EKS user guide",),
+        (Remedy(f"give --autoscale {found}:{max(scale.most, found * 2)}"),),
+    )
+
+
+COREFILE = "corefile"
+"""The add-on's value with the whole text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A Corefile before and after. `reloads`: CoreDNS takes the new one up by itself."""
+
+    before: str
+    after: str
+    reloads: bool
+
+    @property
+    def same(self) -> bool:
+        return self.before == self.after
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`values` are the add-on's of after, whole; None for one that EKS does not manage. `refusals`: why it is not done,
+    () where it can be. `not_done`: what is wished of a CoreDNS that EKS does not manage and is left to whoever does,
+    each the words of a command. `holds`: where it runs is live as it is wished. `given`: the values at the top that
+    the wishes set, be it to what they are."""
+
+    wishes: Wishes
+    managed: bool
+    version: str = ""
+    corefile: Texts | None = None
+    before: Doc | None = None
+    values: Doc | None = None
+    affinity: Doc | None = None
+    affinity_source: str = ""
+    landing: Landing | None = None
+    refusals: tuple[Refused, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    not_done: tuple[tuple[str, ...], ...] = ()
+    holds: bool = True
+    given: tuple[str, ...] = ()
+
+    @property
+    def nothing(self) -> bool:
+        """It is so already, and kept where it lasts."""
+        if not (self.holds and (self.corefile is None or self.corefile.same)):
+            return False
+        return not self.managed or (self.values is not None and not differences(self.before or {}, self.values))
+
+    @property
+    def set(self) -> tuple[str, ...]:
+        """The values at the top that become other ones."""
+        return tuple(sorted({path[0] for path in differences(self.before or {}, self.values or {})}))
+
+
+def changed(facts: DnsFacts, wishes: Wishes, kubernetes: str) -> Change:
+    """`kubernetes`: the cluster's version."""
+    addon = facts.addon
+    if isinstance(addon, Unknown):
+        why = Refused(
+            f"whether EKS manages CoreDNS is not known, and so not how it is changed to last: {addon.why}",
+            "A hand edit of what the add-on owns is put back by its next update.",
+            addon.missing or "eks:DescribeAddon",
+        )
+        return Change(wishes, False, refusals=(why,))
+    if isinstance(addon, Absent):
+        return _of_self_managed(facts, wishes)
+    if isinstance(addon.values, Unknown):
+        hint = "What would be sent replaces them as a whole: look at them (aws eks describe-addon)."
+        why = Refused(f"the add-on's values of today are not known: {addon.values.why}", hint, addon.values.missing)
+        return Change(wishes, True, addon.addon.version, refusals=(why,))
+    return _of_addon(facts, addon, addon.values, wishes, kubernetes)
+
+
+def _of_addon(facts: DnsFacts, side: AddonSide, values: Doc, wishes: Wishes, kubernetes: str) -> Change:
+    version = side.addon.version
+    schema = None if isinstance(side.now.schema, Unknown) else paths(side.now.schema)
+    new: Doc = {}
+    refusals: list[Refused] = []
+    found: list[Finding] = []
+    corefile = None if wishes.lameduck_s is None else edited(facts, wishes.lameduck_s)
+    if isinstance(corefile, Edited):
+        new[COREFILE] = corefile.after
+        found += corefile.findings
+        refusals += _lacks(schema, COREFILE, version)
+    elif corefile is not None:
+        refusals += corefile
+    spot = None if wishes.place is None else placed(facts, values, wishes.place, schema)
+    if isinstance(spot, Placed) and not spot.holds and wishes.lameduck_s is None:
+        refusals += not_starting(facts)
+    lands = None
+    if isinstance(spot, Placed):
+        new |= spot.values
+        lands = spot.landing
+    elif spot is not None:
+        refusals += spot
+        lands = next((each.landing for each in spot if isinstance(each, Lacking)), None)
+    if wishes.scale is not None:
+        refusals += not_scaled(facts, kubernetes, version, schema)
+        new[KEY] = _scaled(values, wishes)
+        found += few(facts.cluster, wishes.scale)
+    if wishes.place is Place.ON_DEMAND or wishes.scale is not None:
+        new |= budgeted(facts, values, schema)
+    after = _together(values, new)
+    found += _two_steps(wishes, corefile, AFFINITY in new and values.get(AFFINITY) != new[AFFINITY])
+    return Change(
+        wishes,
+        True,
+        version,
+        _texts(corefile),
+        values,
+        after,
+        spot.affinity if isinstance(spot, Placed) else None,
+        spot.source if isinstance(spot, Placed) else "",
+        lands,
+        tuple(refusals),
+        in_order(found),
+        holds=not isinstance(spot, Placed) or spot.holds,
+        given=tuple(sorted(new)),
+    )
+
+
+def _together(values: Doc, new: Doc) -> Doc:
+    """Today's values with the new ones: those that are given as a whole replace, others are merged."""
+    rest = {key: value for key, value in values.items() if key not in _WHOLE or key not in new}
+    return merged(rest, {key: value for key, value in new.items() if value != {}}).values
+
+
+_WHOLE = (COREFILE, AFFINITY, SPREAD)
+
+
+def _scaled(values: Doc, wishes: Wishes) -> Doc:
+    assert wishes.scale is not None, "it is wished"
+    held = values.get(KEY)
+    bounds = {"enabled": True, "minReplicas": wishes.scale.least, "maxReplicas": wishes.scale.most}
+    return {**(held if isinstance(held, dict) else {}), **bounds}
+
+
+def _lacks(schema: SchemaPaths | None, key: str, version: str) -> Iterator[Refused]:
+    if schema is not None and schema.refuses((key,)):
+        hint = "Update the add-on first: kubectl eksdoc addon-diff coredns."
+        yield Refused(f"the schema of coredns {version} has no {key}: EKS would refuse it", hint)
+
+
+def _texts(corefile: Edited | tuple[Refused, ...] | None) -> Texts | None:
+    if not isinstance(corefile, Edited):
+        return None
+    return Texts(corefile.before, corefile.after, has_reload(corefile.before))
+
+
+def _two_steps(wishes: Wishes, corefile: object, rolls: bool) -> Iterator[Finding]:
+    """The rollout begins before pods have read the new Corefile: those that leave wait as long as before."""
+    if not (rolls and isinstance(corefile, Edited) and corefile.before != corefile.after):
+        return
+    now = "an unknown time" if corefile.now_s is None else f"{corefile.now_s:g} s"
+    place = wishes.place.value if wishes.place is not None else ""
+    first, then = ("--set", f"lameduck={wishes.lameduck_s}s", "--apply"), ("--place", place, "--apply")
+    yield Finding.of(
+        "dns-change-two-steps",
+        Subject("Deployment", NAME, SYSTEM),
+        ("a new Corefile is read after the kubelet's sync and CoreDNS' reload interval; a rollout begins at once",),
+        now=now,
+        command=shell("kubectl", "eksdoc", "coredns-lameduck", *first),
+        command_2=shell("kubectl", "eksdoc", "coredns-lameduck", *then),
+    )
+
+
+def _of_self_managed(facts: DnsFacts, wishes: Wishes) -> Change:
+    """Its ConfigMap is applied; its Deployment is somebody else's, in whose manifest or chart a change has to be."""
+    corefile = None if wishes.lameduck_s is None else edited(facts, wishes.lameduck_s)
+    refusals = [] if corefile is None or isinstance(corefile, Edited) else list(corefile)
+    spot = None if wishes.place is None else placed(facts, {}, wishes.place, None)
+    refusals += spot if isinstance(spot, tuple) else ()
+    if isinstance(spot, Placed) and not spot.holds and wishes.lameduck_s is None:
+        refusals += not_starting(facts)
+    lands = spot.landing if isinstance(spot, Placed) else None
+    if isinstance(spot, tuple):
+        lands = next((each.landing for each in spot if isinstance(each, Lacking)), None)
+    if wishes.scale is not None:
+        refusals += not_scaled(facts, "", "", None)
+    return Change(
+        wishes,
+        False,
+        corefile=_texts(corefile),
+        affinity=spot.affinity if isinstance(spot, Placed) else None,
+        affinity_source=spot.source if isinstance(spot, Placed) else "",
+        landing=lands,
+        refusals=tuple(refusals),
+        findings=in_order(corefile.findings if isinstance(corefile, Edited) else ()),
+        not_done=tuple(_by_hand(wishes, spot if isinstance(spot, Placed) else None)),
+    )
+
+
+def _by_hand(wishes: Wishes, spot: Placed | None) -> Iterator[tuple[str, ...]]:
+    kubectl = ("kubectl", "-n", SYSTEM)
+    if spot is not None:
+        path = "/spec/template/spec/affinity"
+        held = {"op": "add", "path": path, "value": spot.affinity} if spot.affinity else {"op": "remove", "path": path}
+        yield (*kubectl, "patch", "deployment", NAME, "--type", "json", "-p", spelled([held]))
+    if wishes.scale is not None:
+        bounds = ("--min", str(wishes.scale.least), "--max", str(wishes.scale.most), "--cpu-percent", "70")
+        yield (*kubectl, "autoscale", "deployment", NAME, *bounds)

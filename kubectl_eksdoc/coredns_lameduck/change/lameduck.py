@@ -1,0 +1,218 @@
+"""The Corefile with another lameduck, or why there is none: what CoreDNS would not take is never sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kubectl_eksdoc.coredns_lameduck.change.wishes import Refused
+from kubectl_eksdoc.coredns_lameduck.deployed import Deployed, DnsFacts
+from kubectl_eksdoc.coredns_lameduck.judging.configured import stoppers
+from kubectl_eksdoc.coredns_lameduck.shutdown import (
+    DEFAULT_GRACE_S,
+    MARGIN_S,
+    Budget,
+    Shutdown,
+    arithmetic,
+    budget,
+    grace_for,
+)
+from kubectl_eksdoc.kubernetes.corefile.edits import EKS, NotEdited, with_lameduck
+from kubectl_eksdoc.kubernetes.corefile.parser import parse
+from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s
+from kubectl_eksdoc.kubernetes.keeping import is_digest
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import AddonSide
+from kubectl_eksdoc.model.coredns import NAME, SYSTEM, Corefile, Directive, Refusal
+from kubectl_eksdoc.model.findings import Finding, Subject
+
+CONFIG = Subject("ConfigMap", NAME, SYSTEM)
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """The Corefile before and after; `now_s`: so long CoreDNS waits today, None where the text does not tell."""
+
+    before: str
+    after: str
+    now_s: float | None
+    findings: tuple[Finding, ...] = ()
+
+
+_WHOLE = "the whole Corefile, which the live cluster has"
+
+
+def edited(facts: DnsFacts, seconds: int) -> Edited | tuple[Refused, ...]:
+    corefile = facts.corefile
+    if isinstance(corefile, Unknown):
+        return (Refused(f"the Corefile is not known: {corefile.why}", "", corefile.missing or corefile.why),)
+    if isinstance(corefile, Absent):
+        return (Refused(f"there is no Corefile to change: {corefile.said}", "Is CoreDNS what answers here?"),)
+    if isinstance(corefile, Refusal):
+        return (Refused(f"the Corefile of today cannot be parsed: {corefile}", "Mend it first."),)
+    if is_digest(corefile.text):
+        return (
+            Refused(
+                "the Corefile is not known as a whole: of secrets and comments in it a snapshot keeps digests",
+                "",
+                _WHOLE,
+            ),
+        )
+    now = lameduck_s(corefile)
+    found = tuple(_refused(facts, corefile, seconds, now))
+    if found:
+        return found
+    text = with_lameduck(corefile, seconds)
+    if isinstance(text, NotEdited):
+        return (Refused(f"the Corefile is not edited: {text.why}", "Change it by hand where that stands."),)
+    wrong = tuple(bad(text, facts))
+    if wrong:
+        return wrong
+    made = facts.read(text)
+    assert isinstance(made, Corefile), "else it is bad"
+    waits = lameduck_s(made)
+    if waits is not None and abs(waits - seconds) >= 1:
+        return (Refused(f"the edit would make CoreDNS wait {waits:g} s, and not {seconds} s"),)
+    found_too = (*_still_short(facts, seconds), *_tight(facts, seconds), *_grace_not_kept(facts, seconds))
+    return Edited(corefile.text, text, now, found_too)
+
+
+def bad(text: str, facts: DnsFacts) -> Iterator[Refused]:
+    """Why CoreDNS would not start with it, or never become Ready."""
+    corefile, deployed = facts.read(text), facts.deployed
+    if isinstance(corefile, Refusal):
+        yield Refused(f"CoreDNS would refuse the Corefile: {corefile}", "It is not sent.")
+        return
+    for each in facts.judged(corefile).refusals:
+        yield Refused(f"CoreDNS would refuse the Corefile: {each}", "It is not sent.")
+    path = deployed.readiness.path if isinstance(deployed, Deployed) and deployed.readiness is not None else ""
+    if path == "/ready" and not _has(corefile, "ready"):
+        yield Refused(
+            "the readiness probe asks /ready, and the Corefile has no plugin ready: a pod that starts with it never "
+            "becomes Ready",
+            "Add the plugin ready to its first server block.",
+        )
+
+
+def not_starting(facts: DnsFacts) -> Iterator[Refused]:
+    """Why no rollout may begin: its pods would crash, or never become Ready, with the Corefile as it is."""
+    text = facts.text
+    if isinstance(text, (Absent, Unknown)):
+        why, missing = (text.said, "") if isinstance(text, Absent) else (text.why, text.missing)
+        yield Refused(f"whether pods made anew would start is not known: {why}", "", missing or "the Corefile")
+    for each in stoppers(facts):
+        yield Refused(f"it makes pods anew, and none would come up: {each.message}", "Mend the Corefile first.")
+
+
+def has_reload(text: str) -> bool:
+    """CoreDNS looks by itself whether its Corefile has changed; one that cannot be parsed is not taken up."""
+    corefile = parse(text)
+    return isinstance(corefile, Corefile) and _has(corefile, "reload")
+
+
+def _has(corefile: Corefile, plugin: str) -> bool:
+    held = (each for block in corefile.servers for each in corefile.whole(block))
+    return any(isinstance(each, Directive) and each.name == plugin for each in held)
+
+
+def _refused(facts: DnsFacts, corefile: Corefile, seconds: int, now: float | None) -> Iterator[Refused]:
+    if corefile.files:
+        yield Refused(
+            f"it imports {', '.join(corefile.files)}, which may hold the plugin health: how long CoreDNS would wait in "
+            "all is not known",
+            "Put what that holds into the Corefile itself, or change it by hand.",
+            "what the imported files hold",
+        )
+    for each in facts.judged(corefile).refusals:
+        yield Refused(f"CoreDNS refuses the Corefile of today: {each}", "Fix it first: its next pod does not start.")
+    deployed = facts.deployed
+    if isinstance(deployed, (Absent, Unknown)):
+        why = deployed.why if isinstance(deployed, Unknown) else deployed.said
+        missing = (deployed.missing if isinstance(deployed, Unknown) else "") or "Deployment coredns"
+        yield Refused(f"how long CoreDNS may take to end is not known: {why}", "", missing)
+        return
+    if isinstance(deployed.pre_stop_s, Unknown):
+        yield Refused(
+            f"how long CoreDNS may take to end is not known: {deployed.pre_stop_s.why}",
+            "Write the preStop hook as a plain sleep, or take it away: lameduck does its work.",
+            "the length of the preStop hook",
+        )
+        return
+    wished = facts.budget(Shutdown(deployed.grace_s, deployed.pre_stop_s, seconds))
+    if wished.too_long:
+        needs = grace_for(seconds, deployed.pre_stop_s)
+        yield Refused(
+            f"lameduck {seconds}s does not fit: {arithmetic(seconds, wished.shutdown)}; CoreDNS may be killed while it "
+            "still closes its servers",
+            f"The largest that is safe is {wished.advised_s}s; {seconds}s needs terminationGracePeriodSeconds {needs}"
+            + (", for which no schema of the add-on has a key." if isinstance(facts.addon, AddonSide) else "."),
+        )
+    elif wished.maybe_short and (now is None or seconds <= now):
+        yield Refused(
+            f"lameduck {seconds}s may be too short: {_why_short(wished)}", f"Give at least {wished.least_s}s."
+        )
+
+
+def _still_short(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
+    wished = _wished(facts, seconds)
+    if wished is not None and wished.maybe_short:
+        yield Finding.of(
+            "dns-lameduck-short/still-short",
+            CONFIG,
+            seconds=seconds,
+            why_short=_why_short(wished),
+            least_s=max(wished.least_s, wished.advised_s),
+        )
+
+
+def _tight(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
+    """It fits, and leaves less than the margin: a person may accept that."""
+    wished = _wished(facts, seconds)
+    if wished is not None and wished.tight:
+        yield Finding.of(
+            "dns-lameduck-long",
+            CONFIG,
+            (arithmetic(seconds, wished.shutdown),),
+            seconds=seconds,
+            most_s=wished.most_s - seconds,
+            margin_s=MARGIN_S,
+            advised_s=wished.advised_s,
+        )
+
+
+def _wished(facts: DnsFacts, seconds: int) -> Budget | None:
+    """None where it is not known what is deployed."""
+    deployed = facts.deployed
+    if not isinstance(deployed, Deployed) or isinstance(deployed.pre_stop_s, Unknown):
+        return None
+    return facts.budget(Shutdown(deployed.grace_s, deployed.pre_stop_s, seconds))
+
+
+def _why_short(wished: Budget) -> str:
+    margin = f", with a margin {wished.least_s} s" if wished.least_s > wished.propagation.seconds else ""
+    return f"{wished.propagation}{margin}"
+
+
+def foreign_grace(facts: DnsFacts, seconds: int | None) -> bool:
+    """It fits the grace period of today, and not the add-on's own, to which EKS may put it back."""
+    deployed = facts.deployed
+    if seconds is None or not isinstance(facts.addon, AddonSide) or not isinstance(deployed, Deployed):
+        return False
+    if deployed.grace_by == EKS or isinstance(deployed.pre_stop_s, Unknown):
+        return False
+    return seconds > budget(Shutdown(DEFAULT_GRACE_S, deployed.pre_stop_s), 0).most_s
+
+
+def _grace_not_kept(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
+    deployed = facts.deployed
+    if not foreign_grace(facts, seconds) or not isinstance(deployed, Deployed):
+        return
+    yield Finding.of(
+        "dns-grace-not-kept/grace-not-kept",
+        Subject("Deployment", NAME, SYSTEM),
+        ("no schema of the add-on has a key for it",),
+        seconds=seconds,
+        grace_s=deployed.grace_s,
+        grace_by=deployed.grace_by or "somebody",
+        default_grace_s=DEFAULT_GRACE_S,
+    )

@@ -1,0 +1,82 @@
+"""What somebody wishes of CoreDNS, and how it is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_eksdoc.model.durations import go_duration
+
+
+class Place(str, Enum):
+    """On which nodes CoreDNS may run."""
+
+    ON_DEMAND = "on-demand"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The add-on's autoscaler keeps so many replicas."""
+
+    least: int
+    most: int
+
+    def __str__(self) -> str:
+        return f"{self.least}:{self.most}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """None: it stays as it is."""
+
+    lameduck_s: int | None = None
+    place: Place | None = None
+    scale: Scale | None = None
+
+    def __bool__(self) -> bool:
+        return any(each is not None for each in (self.lameduck_s, self.place, self.scale))
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why it is not done, a clause, and what to do instead, a sentence. `missing`: the right without which it is not
+    known whether it could be, "" where it is known."""
+
+    why: str
+    hint: str = ""
+    missing: str = ""
+
+
+LEAST_REPLICAS, MOST_REPLICAS = 2, 1000
+"""The bounds of the add-on's schema (minReplicas, maxReplicas)."""
+
+
+def lameduck_wished(text: str) -> int | Refused:
+    """Seconds of a duration as CoreDNS reads it."""
+    length = go_duration(text)
+    if length is None:
+        if text.isdigit():
+            return Refused(f"{text} has no unit: CoreDNS would refuse it", f"Write {text}s.")
+        return Refused(f"{text!r} is no duration that CoreDNS takes", "Write it as 20s.")
+    seconds = length.total_seconds()
+    if seconds < 0 or seconds != int(seconds):
+        return Refused(f"{text} is no number of whole seconds", "Write it as 20s.")
+    return int(seconds)
+
+
+def scale_wished(text: str) -> Scale | Refused:
+    """Of ``MIN:MAX``."""
+    low, colon, high = text.partition(":")
+    if not colon or not (low.isascii() and high.isascii() and low.isdigit() and high.isdigit()):
+        return Refused(f"{text!r} is not MIN:MAX", "Write it as 3:10.")
+    found = Scale(int(low), int(high))
+    if found.least < LEAST_REPLICAS:
+        return Refused(
+            f"at least {LEAST_REPLICAS} replicas are needed: with {low}, nobody answers while it is replaced"
+        )
+    if found.most > MOST_REPLICAS:
+        return Refused(f"{high} replicas are more than the add-on takes, which is {MOST_REPLICAS}")
+    if found.most < found.least:
+        return Refused(f"the most replicas ({high}) are fewer than the least ({low})", "Write it as MIN:MAX.")
+    return found

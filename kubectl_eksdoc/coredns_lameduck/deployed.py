@@ -1,0 +1,417 @@
+"""CoreDNS's Deployment and ConfigMap as documents: what of them is judged.
+
+Sources: core/v1 PodSpec, apps/v1 Deployment; the manifests of EKS 1.23 to 1.36 (aws/eksctl, assets).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from kubectl_eksdoc.coredns_lameduck.shutdown import (
+    DEFAULT_GRACE_S,
+    SLOWEST_NODES,
+    Budget,
+    Seen,
+    Shutdown,
+    budget,
+    symptoms,
+    together,
+)
+from kubectl_eksdoc.interruption.plan import InterruptionPlan
+from kubectl_eksdoc.kubernetes import kube_proxy
+from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, read
+from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG, EKS, owners_of, text_of
+from kubectl_eksdoc.kubernetes.corefile.parser import parse
+from kubectl_eksdoc.kubernetes.corefile.plugins import Judged, judged, lameduck_s
+from kubectl_eksdoc.model import versions
+from kubectl_eksdoc.model.api_objects import Doc, Named, at
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import AddonSide
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.coredns import COREFILE, NAME, SYSTEM, Corefile, Propagation, Refusal, is_coredns
+from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.kinds import NODES
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.pods import Container, LogOf, Pod
+
+DEPLOYMENT = Named("apps/v1", "Deployment", SYSTEM, NAME)
+KUBE_PROXY = kube_proxy.CONFIG
+
+PROPORTIONAL = tuple(
+    Named("apps/v1", "Deployment", SYSTEM, name)
+    for name in ("coredns-autoscaler", "dns-autoscaler", "kube-dns-autoscaler")
+)
+"""As the cluster-proportional-autoscaler is called that scales CoreDNS (kubernetes/kubernetes,
+dns-horizontal-autoscaler; the charts of it)."""
+
+OBJECTS = (DEPLOYMENT, CONFIG, KUBE_PROXY, *PROPORTIONAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """An HTTP probe; `period_s` times `failures` until its word counts."""
+
+    path: str
+    port: str
+    period_s: int = 10
+    failures: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """`pre_stop_s` is Unknown where the hook is not a plain sleep. `readiness` is None for no HTTP probe; `memory` is
+    the limit as written, "" for none. `spread_over`: topology keys that the scheduler is asked to spread over;
+    `grace_by`: who owns the grace period, "" where nobody is told. `environment`: the variables that its container is
+    given as they are; `alone`: beside the Corefile no other file is mounted, which it could import. `own_build`: its
+    image is not known to be one that CoreDNS, Kubernetes or EKS build, so it may have plugins of its own."""
+
+    replicas: int
+    version: str
+    grace_s: int = DEFAULT_GRACE_S
+    pre_stop_s: int | Unknown = 0
+    readiness: Probe | None = None
+    memory: str = ""
+    spread_over: tuple[str, ...] = ()
+    node_selector: tuple[tuple[str, str], ...] = ()
+    grace_by: str = ""
+    of_eks: bool = False
+    liveness: Probe | None = None
+    environment: tuple[tuple[str, str], ...] = ()
+    alone: bool = False
+    own_build: bool = False
+
+
+def deployed(doc: Doc) -> Deployed:
+    """Of the Deployment. What has another shape than the API's is taken as not there."""
+    pod = at(doc, "spec", "template", "spec")
+    pod = pod if isinstance(pod, dict) else {}
+    container = _container(pod)
+    grace = pod.get("terminationGracePeriodSeconds")
+    replicas = at(doc, "spec", "replicas")
+    repository, tag = _image(str(container.get("image") or ""))
+    owners = ", ".join(owners_of(doc, _GRACE))
+    return Deployed(
+        replicas if isinstance(replicas, int) else 1,
+        tag,
+        grace if isinstance(grace, int) else DEFAULT_GRACE_S,
+        _pre_stop(at(container, "lifecycle", "preStop")),
+        _probe(container.get("readinessProbe"), container),
+        str(at(container, "resources", "limits", "memory") or ""),
+        tuple(sorted(set(_spread_over(pod)))),
+        tuple(sorted((str(key), str(value)) for key, value in (pod.get("nodeSelector") or {}).items())),
+        owners,
+        EKS in _managers(doc),
+        _probe(container.get("livenessProbe"), container),
+        tuple(
+            (str(each["name"]), str(each["value"]))
+            for each in _docs(container, "env")
+            if "name" in each and "value" in each
+        ),
+        _alone(pod, container),
+        not repository.endswith(_BUILDS),
+    )
+
+
+_BUILDS = ("eks/coredns", "coredns/coredns", "k8s.gcr.io/coredns", "registry.k8s.io/coredns")
+"""As the repositories of those that build it without further plugins end, also where they are mirrored."""
+_GRACE = ("f:spec", "f:template", "f:spec", "f:terminationGracePeriodSeconds")
+
+
+def corefile_of(config: Doc | Absent | Unknown) -> str | Absent | Unknown:
+    """The text of the ConfigMap."""
+    if isinstance(config, (Absent, Unknown)):
+        return config
+    text = text_of(config)
+    return Absent(f"ConfigMap {SYSTEM}/{NAME} has no key {COREFILE}") if text is None else text
+
+
+def corefile_by(config: Doc | Absent | Unknown) -> str:
+    """Who owns the Corefile's text by the managedFields, "" where nobody is told."""
+    return "" if isinstance(config, (Absent, Unknown)) else ", ".join(owners_of(config))
+
+
+def written_since(config: Doc | Absent | Unknown, moment: datetime) -> bool:
+    """Whether the ConfigMap may have been written later than that, by the managedFields."""
+    if isinstance(config, (Absent, Unknown)):
+        return True
+    try:
+        times = [entry.time for entry in read(config).values()]
+    except MalformedEntries:
+        return True
+    # RFC 3339 in UTC and whole seconds, so text compares as time does.
+    return not times or not all(times) or max(times) > moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _managers(doc: Doc) -> set[str]:
+    entries = at(doc, "metadata", "managedFields")
+    return {str(each.get("manager")) for each in entries or () if isinstance(each, dict)}
+
+
+def _image(image: str) -> tuple[str, str]:
+    """Its repository and its tag, "" for none."""
+    named = image.partition("@")[0]
+    if ":" not in named.rpartition("/")[2]:
+        return named, ""
+    repository, _, tag = named.rpartition(":")
+    return repository, tag
+
+
+def _container(pod: Doc) -> Doc:
+    listed = [each for each in pod.get("containers") or () if isinstance(each, dict)]
+    return next((each for each in listed if each.get("name") == NAME), listed[0] if listed else {})
+
+
+def _pre_stop(hook: Any) -> int | Unknown:
+    if not isinstance(hook, dict) or not hook:
+        return 0
+    seconds = at(hook, "sleep", "seconds")
+    if isinstance(seconds, int):
+        return seconds
+    command = at(hook, "exec", "command")
+    words = " ".join(map(str, command)).split() if isinstance(command, list) else []
+    if len(words) >= 2 and words[-2].rpartition("/")[2] == "sleep" and words[-1].isdigit():
+        return int(words[-1])
+    return Unknown(f"how long the preStop hook takes is not told by its spec ({', '.join(sorted(hook))})")
+
+
+def _probe(probe: Any, container: Doc) -> Probe | None:
+    path = at(probe, "httpGet", "path") if isinstance(probe, dict) else None
+    if path is None:
+        return None
+    port, period, failures = at(probe, "httpGet", "port"), probe.get("periodSeconds"), probe.get("failureThreshold")
+    named = {each.get("name"): each.get("containerPort") for each in _docs(container, "ports")}
+    return Probe(
+        str(path),
+        str(named.get(port, port) or ""),
+        period if isinstance(period, int) else 10,
+        failures if isinstance(failures, int) else 3,
+    )
+
+
+_HOME = "/etc/coredns"
+
+
+def _alone(pod: Doc, container: Doc) -> bool:
+    """The manifests of EKS and kubeadm mount one key of one ConfigMap there."""
+    mounts = [each for each in _docs(container, "volumeMounts") if str(each.get("mountPath")).startswith(_HOME)]
+    if len(mounts) != 1 or str(mounts[0].get("mountPath")).rstrip("/") != _HOME:
+        return False
+    volume = next((each for each in _docs(pod, "volumes") if each.get("name") == mounts[0].get("name")), {})
+    items = at(volume, "configMap", "items")
+    return isinstance(items, list) and [at(each, "key") for each in items] == [COREFILE]
+
+
+def _docs(of: Doc, key: str) -> list[Doc]:
+    return [each for each in of.get(key) or () if isinstance(each, dict)]
+
+
+def _spread_over(pod: Doc) -> Iterator[str]:
+    """By constraints, and by anti-affinity among its own pods, whether required or preferred."""
+    for each in pod.get("topologySpreadConstraints") or ():
+        if isinstance(each, dict):
+            yield str(each.get("topologyKey") or "")
+    anti = at(pod, "affinity", "podAntiAffinity")
+    for each in (anti or {}).get("requiredDuringSchedulingIgnoredDuringExecution") or ():
+        yield str(each.get("topologyKey") or "")
+    for each in (anti or {}).get("preferredDuringSchedulingIgnoredDuringExecution") or ():
+        yield str(at(each, "podAffinityTerm", "topologyKey") or "")
+
+
+# What CoreDNS is judged by.
+
+
+RELOADED = timedelta(minutes=5)
+"""A Corefile that was not written for so long before a measurement ended was the one that CoreDNS had all the while."""
+
+LONGEST = timedelta(days=90)
+"""A measurement says nothing about a network, a kube-proxy and nodes of so much later (this tool's choice)."""
+BEGINS_S = 3
+"""A pod may begin to end so long after it was told to; moments of a measurement are not more exact either."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """Of one of CoreDNS' pods: its container, and what its logs tell; `unread` is what of them was not had."""
+
+    container: Container | None = None
+    seen: tuple[Seen, ...] = ()
+    unread: tuple[Unknown, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Notices:
+    """Whether somebody drains Spot nodes when EC2 takes them back: `heard`, and why or why not in a clause; `mend`: the
+    command that makes what is missing, "" where there is none."""
+
+    heard: bool
+    why: str
+    mend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DnsFacts:
+    """`objects`: the documents of `deployed.OBJECTS`. `addon`: what EKS says of the add-on coredns, Absent where it is
+    not managed by EKS. `inside`: by the pod's ``namespace/name``. `auto_mode`: EKS makes nodes itself, and answers
+    there. `notices` of Karpenter's nodes. `measured`: by an earlier ``--measure`` of this CoreDNS."""
+
+    cluster: Cluster
+    objects: Mapping[Named, Doc | Absent | Unknown]
+    addon: AddonSide | Absent | Unknown = Unknown("nobody asked EKS")
+    inside: Mapping[str, Inside] = field(default_factory=dict)
+    auto_mode: bool | Unknown = Unknown("nobody asked EKS")
+    notices: Notices | Unknown = Unknown("nobody looked at Karpenter's interruption queue")
+    measured: Propagation | None = None
+
+    @property
+    def deployed(self) -> Deployed | Absent | Unknown:
+        doc = self.objects.get(DEPLOYMENT, _NOT_ASKED)
+        return doc if isinstance(doc, (Absent, Unknown)) else deployed(doc)
+
+    @property
+    def text(self) -> str | Absent | Unknown:
+        """The Corefile as the ConfigMap has it."""
+        return corefile_of(self.objects.get(CONFIG, _NOT_ASKED))
+
+    @property
+    def corefile(self) -> Corefile | Refusal | Absent | Unknown:
+        text = self.text
+        return self.read(text) if isinstance(text, str) else text
+
+    def read(self, text: str) -> Corefile | Refusal:
+        """As its container would, as far as its variables are known."""
+        of = self.deployed
+        return parse(text, dict(of.environment) if isinstance(of, Deployed) else None)
+
+    def judged(self, corefile: Corefile | Refusal, version: str = "") -> Judged:
+        """By the CoreDNS that is installed, or by another `version`."""
+        of = self.deployed
+        known = of if isinstance(of, Deployed) else None
+        wanted = version or (known.version if known else "")
+        alone, own_build = (known.alone, known.own_build) if known is not None else (False, False)
+        return judged(corefile, versions.parse(wanted), alone, own_build)
+
+    def budget(self, shutdown: Shutdown) -> Budget:
+        """Where nodes were not read, as many are assumed as make the most of a difference."""
+        nodes = SLOWEST_NODES if self.cluster.unread(NODES) else len(self.cluster.nodes)
+        return budget(shutdown, nodes, self._propagation)
+
+    @property
+    def _propagation(self) -> Propagation | None:
+        """As measured; where the Corefile is the same as then, no answer was lost with its lameduck. Pods that answered
+        for longer than that did so by a preStop hook, or by another lameduck, which may be gone now."""
+        found, lameduck = self.measured, self.lameduck_s
+        if found is None or found.measured_at is None:
+            return None
+        if not -RELOADED <= self.cluster.observed_at - found.measured_at <= LONGEST:  # else not of this time
+            return None
+        if found.lost or lameduck is None or found.seconds > lameduck + BEGINS_S:
+            return found
+        if written_since(self.objects.get(CONFIG, _NOT_ASKED), found.measured_at - RELOADED):
+            return found
+        return replace(found, seconds=min(found.seconds, int(lameduck)))
+
+    @property
+    def lameduck_s(self) -> float | None:
+        """Of all health plugins together; None where the text does not say it."""
+        corefile = self.corefile
+        return lameduck_s(corefile) if isinstance(corefile, Corefile) and not corefile.files else None
+
+    @property
+    def corefile_by(self) -> str:
+        """Who owns its text by the managedFields, "" where nobody is told."""
+        return corefile_by(self.objects.get(CONFIG, _NOT_ASKED))
+
+    @property
+    def configured_corefile(self) -> str | Unknown | None:
+        """The one in the add-on's configuration values; None for none, or where EKS does not manage it."""
+        if isinstance(self.addon, AddonSide):
+            values = self.addon.values
+            if isinstance(values, Unknown):
+                return values
+            text = values.get("corefile")
+            return text if isinstance(text, str) else None
+        return self.addon if isinstance(self.addon, Unknown) else None
+
+    @property
+    def self_managed(self) -> bool:
+        """Known not to be an add-on of EKS."""
+        return isinstance(self.addon, Absent)
+
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """CoreDNS' own, the ended ones left out; they are known by the label that the service kube-dns selects by."""
+        return dns_pods(self.cluster)
+
+    def node_of(self, pod: Pod) -> Node | None:
+        return next((node for node in self.cluster.nodes if node.name == pod.node), None)
+
+    @property
+    def proportional(self) -> str:
+        """The proportional autoscaler of CoreDNS that is there, "" for none that is known."""
+        return next((of.name for of in PROPORTIONAL if isinstance(self.objects.get(of), dict)), "")
+
+
+_NOT_ASKED = Unknown("it was not asked for")
+
+
+def dns_pods(cluster: Cluster) -> tuple[Pod, ...]:
+    return tuple(pod for pod in cluster.pods if is_coredns(pod.namespace, pod.labels) and not pod.finished)
+
+
+def inside(containers: Sequence[Container] | Absent | Unknown, logs: Mapping[LogOf, str | Absent | Unknown]) -> Inside:
+    """`logs`: those of the pod that were asked for."""
+    if isinstance(containers, Unknown):
+        return Inside(unread=(containers,))
+    if isinstance(containers, Absent):
+        return Inside(unread=(Unknown(f"it is gone: {containers.said}"),))
+    container = _of_coredns(containers)
+    if container is None:
+        return Inside(unread=(Unknown("the pod has no container of which something is told"),))
+    texts = [text for text in logs.values() if isinstance(text, str)]
+    unread = tuple(text for text in logs.values() if isinstance(text, Unknown))
+    return Inside(container, together(seen for text in texts for seen in symptoms(text)), unread)
+
+
+def logs_of(pod: Pod, containers: Sequence[Container] | Absent | Unknown) -> tuple[LogOf, ...]:
+    """What to read of it: of the container that runs, and of the one before where that ended."""
+    if isinstance(containers, (Absent, Unknown)):
+        return ()
+    each = _of_coredns(containers)
+    if each is None:
+        return ()
+    running = LogOf(pod.namespace, pod.name, each.name)
+    return (running, replace(running, previous=True)) if each.ended_before else (running,)
+
+
+def _of_coredns(containers: Sequence[Container]) -> Container | None:
+    """By its name, and the first one where none has it, as of the Deployment (`deployed`)."""
+    named = (each for each in containers if each.name == NAME)
+    return next(named, containers[0] if containers else None)
+
+
+# Who hears of Spot notices, as far as CoreDNS is concerned: the answer of `interruption` in a clause.
+
+
+def notices_of(plan: InterruptionPlan) -> Notices | Unknown:
+    """Of Karpenter's nodes."""
+    if plan.outage.handled is True:
+        return Notices(True, f"{plan.outage.by} drains it at the notice")
+    install = plan.facts.install
+    if isinstance(install, Unknown):
+        return install
+    if isinstance(install, Absent):
+        return Notices(False, "there is no Karpenter in the cluster any more")
+    vital = [each for each in plan.links if each.vital]
+    if plan.outage.handled is False:
+        broken = next((each for each in vital if each.failed), None)
+        if broken is None:
+            return Notices(False, "Karpenter receives no events")
+        mend = next((each.command for each in broken.remedy if each.command), "")
+        return Notices(False, f"Karpenter does not receive its events ({broken.name}: {broken.what})", mend)
+    doubted = next((each for each in vital if each.status is Status.UNKNOWN), None)
+    if doubted is None:
+        return Unknown("what Karpenter hears of is not known")
+    return Unknown(f"{doubted.name}: {doubted.what}", doubted.missing)

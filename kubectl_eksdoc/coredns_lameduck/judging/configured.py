@@ -1,0 +1,276 @@
+"""Whether CoreDNS takes its Corefile, and whether that has the plugins without which something does not work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kubectl_eksdoc.coredns_lameduck.deployed import KUBE_PROXY, Deployed, DnsFacts
+from kubectl_eksdoc.kubernetes import kube_proxy
+from kubectl_eksdoc.kubernetes.corefile.addresses import split_host_port
+from kubectl_eksdoc.kubernetes.corefile.plugins import addresses
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import AddonSide
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.coredns import NAME, SERVICE, SYSTEM, Corefile, Import, Refusal
+from kubectl_eksdoc.model.durations import go_duration
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.missing_rights import allow
+from kubectl_eksdoc.model.versions import Version, parse
+
+# On what the findings are, and the remedies that several of them share.
+
+
+DEPLOYMENT = Subject("Deployment", NAME, SYSTEM)
+CONFIG = Subject("ConfigMap", NAME, SYSTEM)
+SERVED = Subject("Service", SERVICE, SYSTEM)
+ADDON = Subject("Addon", NAME)
+
+SET = ("kubectl", "eksdoc", "coredns-lameduck")
+LOOK = shell(*SET)
+
+
+def place_elsewhere(self_managed: bool) -> str:
+    """Of a CoreDNS that EKS does not manage the Deployment is not changed: the commands for it are printed."""
+    return shell(*SET, "--place", "on-demand", *(() if self_managed else ("--apply",)))
+
+
+def set_to(seconds: int) -> str:
+    return shell(*SET, "--set", f"lameduck={seconds}s", "--apply")
+
+
+def scale_to(replicas: int) -> str:
+    return shell("kubectl", "scale", f"deployment/{NAME}", "-n", SYSTEM, f"--replicas={replicas}")
+
+
+_BY = Version(1, 11, 3)
+
+
+def has_what_came_by_1_11(addon: AddonSide | Absent | Unknown) -> bool:
+    """Whether the installed add-on is one of those that ask /ready, bring a budget, and take topologySpreadConstraints;
+    False where it is not known. Builds of 1.9 and 1.10 got these one by one (EKS user guide, "Manage CoreDNS")."""
+    version = parse(addon.addon.version) if isinstance(addon, AddonSide) else None
+    return version is not None and not version.older_than(_BY)
+
+
+_LOOK_AGAIN = (
+    "Ask the live cluster, with --region, --cluster-name and --profile where AWS could not be asked; --debug shows "
+    "what was asked."
+)
+
+
+def not_read(what: str, told: Absent | Unknown, of: Subject = DEPLOYMENT) -> Finding:
+    """`what` is missing, so what follows from it is unknown."""
+    why, missing = (told.why, told.missing) if isinstance(told, Unknown) else (told.said, "")
+    remedy = allow(missing) if missing else Remedy(_LOOK_AGAIN)
+    return Finding.of("dns-unread/fact", of, remedy=(remedy,), what=what, why=why, lacking=missing or what)
+
+
+def judged(facts: DnsFacts) -> Iterator[Finding]:
+    """Of the text as the ConfigMap has it."""
+    corefile = facts.corefile
+    if isinstance(corefile, (Absent, Unknown)):
+        yield not_read("the Corefile", corefile, CONFIG)
+    elif isinstance(corefile, Refusal):
+        yield _refused(facts, (corefile,))
+    else:
+        found = facts.judged(corefile)
+        if found.refusals:
+            yield _refused(facts, found.refusals)
+        elif found.doubts:
+            yield _doubted(facts, found.doubts)
+        yield from _plugins(facts, corefile, facts.deployed)
+
+
+NO_START = (Code.of("dns-corefile-refused"), Code.of("dns-no-ready"))
+
+
+def stoppers(facts: DnsFacts) -> tuple[Finding, ...]:
+    """Why a pod that is made anew would not come up."""
+    return tuple(each for each in judged(facts) if each.code in NO_START)
+
+
+def _refused(facts: DnsFacts, told: tuple[Refusal, ...]) -> Finding:
+    return Finding.of(
+        "dns-corefile-refused/live",
+        CONFIG,
+        tuple(map(str, told[1:])),
+        remedy=(
+            Remedy(
+                "Until it is fixed, do not restart, drain or update CoreDNS: the pods that run keep their old Corefile."
+            ),
+            _put_right(facts, "Put right that line"),
+        ),
+        told=told[0],
+    )
+
+
+def _doubted(facts: DnsFacts, doubts: tuple[str, ...]) -> Finding:
+    of = facts.deployed
+    version = of.version if isinstance(of, Deployed) else ""
+    return Finding(
+        Code.of("dns-corefile-unknown"),
+        Severity.LOW,
+        Status.UNKNOWN,
+        CONFIG,
+        f"whether CoreDNS {version} would take this Corefile is not known: {doubts[0]}".replace("  ", " "),
+        doubts[1:],
+        (Remedy("Start that CoreDNS once with the file, outside of the cluster: coredns -conf Corefile."),),
+        missing="the judgement of CoreDNS itself",
+    )
+
+
+def _put_right(facts: DnsFacts, what: str) -> Remedy:
+    if isinstance(facts.addon, Absent):
+        return Remedy(f"{what}.", "kubectl edit configmap coredns -n kube-system")
+    return Remedy(
+        f"{what} in the value corefile of the add-on, and send it: by hand it would be put back.",
+        "kubectl eksdoc addon-diff coredns --configuration-values values.yaml --apply",
+    )
+
+
+def _plugins(facts: DnsFacts, corefile: Corefile, of: Deployed | Absent | Unknown) -> Iterator[Finding]:
+    used = {each.name for block in corefile.servers for each in corefile.whole(block) if not isinstance(each, Import)}
+    if corefile.files:
+        return  # they may hold any plugin
+    if "reload" not in used:
+        yield Finding.of("dns-no-reload", CONFIG)
+    if isinstance(of, (Absent, Unknown)):
+        return
+    yield from _probes(facts, corefile, of)
+    if of.readiness is None:
+        yield Finding.of("dns-readiness-asks-health/no-probe", DEPLOYMENT, remedy=(_asking_ready(facts),))
+        return
+    wanted = {"/ready": "ready", "/health": "health"}.get(of.readiness.path)
+    if wanted is not None and wanted not in used:
+        yield Finding.of(
+            "dns-no-ready/no-plugin",
+            DEPLOYMENT,
+            remedy=(_put_right(facts, f"Add the line {wanted} to the first server block"),),
+            path=of.readiness.path,
+            wanted=wanted,
+        )
+    elif wanted == "health":
+        yield Finding.of("dns-readiness-asks-health/health", DEPLOYMENT, remedy=(_asking_ready(facts),))
+
+
+_ANSWERS = {"/ready": ("ready", ":8181"), "/health": ("health", ":8080")}
+"""Of each path of a probe the plugin that answers it, and where if nothing else is said."""
+
+
+def _probes(facts: DnsFacts, corefile: Corefile, of: Deployed) -> Iterator[Finding]:
+    """That a plugin is there is not enough: it must answer on the port, and on the pod's own address. Of several blocks
+    with `health` or `ready` each listens where it says."""
+    for name, probe in (("readiness", of.readiness), ("liveness", of.liveness)):
+        plugin, default = _ANSWERS.get(probe.path, ("", "")) if probe is not None else ("", "")
+        listens = addresses(corefile, plugin, default) if plugin else ()
+        if probe is None or not plugin or any("{$" in each or "{%" in each for each in listens):
+            continue
+        if (name == "readiness" and not listens) or any(_answers(each, probe.port) for each in listens):
+            continue  # no plugin at all is another finding
+        where = f"the plugin {plugin} listens on {', '.join(listens)}" if listens else f"there is no plugin {plugin}"
+        then = "no pod of it becomes Ready" if name == "readiness" else "the kubelet restarts its container for ever"
+        yield Finding.of(
+            "dns-no-ready/wrong-port",
+            DEPLOYMENT,
+            remedy=(_put_right(facts, f"Have {plugin} listen on :{probe.port}"),),
+            name=name,
+            path=probe.path,
+            port=probe.port,
+            where=where,
+            then=then,
+        )
+
+
+def _answers(address: str, port: str) -> bool:
+    """The kubelet asks the pod's own address; whether a name is that is not known, and taken for it."""
+    split = split_host_port(address)
+    return split is not None and split[1] == port and split[0] not in ("localhost", "127.0.0.1", "::1")
+
+
+def _asking_ready(facts: DnsFacts) -> Remedy:
+    ready = "see that the Corefile has the plugin ready first"
+    if has_what_came_by_1_11(facts.addon):
+        return Remedy(
+            "The add-on brings a probe that asks /ready, and another client has changed it. Have EKS set it again, and "
+            f"{ready}. What that would reset besides:",
+            "kubectl eksdoc addon-diff coredns --resolve-conflicts OVERWRITE",
+            When.TOMORROW,
+        )
+    if facts.self_managed:
+        return Remedy(f"Have its manifest or chart ask /ready on port 8181, and {ready}.", when=When.TOMORROW)
+    return Remedy(
+        f"Update the add-on (v1.9.3-eksbuild.3, v1.10.1-eksbuild.6 and later ask /ready), and {ready}.",
+        when=When.TOMORROW,
+    )
+
+
+# Clients that keep one UDP socket, as Envoy and nginx do: how long they send to a CoreDNS pod that has ended.
+#
+# In iptables and nftables mode kube-proxy deletes the UDP flows of an endpoint that it takes out (pkg/proxy/conntrack),
+# and lookups are lost where that comes late (kubernetes/kubernetes#125467, #129617). In IPVS mode a flow stays until it
+# has been idle for ipvs.udpTimeout, 300 s by default (#71514). NodeLocal DNSCache asks CoreDNS over TCP (force_tcp in
+# its usual Corefile); in IPVS mode pods ask it only where the kubelets' clusterDNS names it (kubernetes.io,
+# nodelocaldns). Confidence: medium, from the reports of users.
+
+
+PROXY = Subject("ConfigMap", KUBE_PROXY.name, SYSTEM)
+IPVS_UDP_S = 300
+"""Of the kernel, where ipvs.udpTimeout is 0 or not given."""
+
+_UDP_TIMEOUT = re.compile(r"^[ \t]+udpTimeout:[ \t]*[\"']?([\w.]+)", re.MULTILINE)
+
+
+def judged_clients(facts: DnsFacts) -> Iterator[Finding]:
+    """Nothing where there is no ConfigMap of kube-proxy: something else does its work there."""
+    found = facts.objects.get(KUBE_PROXY)
+    if isinstance(found, Unknown):
+        yield not_read("the mode of kube-proxy", found, PROXY)
+    if not isinstance(found, dict):
+        return
+    text = kube_proxy.configuration(found)
+    mode = kube_proxy.mode(text)
+    local = {
+        pod.node for pod in facts.cluster.pods if pod.labels.get("k8s-app") == "node-local-dns" and not pod.finished
+    }
+    everywhere = bool(local) and local >= {node.name for node in facts.cluster.nodes}
+    if everywhere and mode in _DELETING:
+        yield _note("pods ask NodeLocal DNSCache on each node, which keeps no UDP flow to CoreDNS")
+    elif local and mode == "ipvs":
+        yield _perhaps_local(len(local))
+    elif mode == "ipvs":
+        yield _ipvs(_udp_timeout_s(text))
+    elif mode in _DELETING:
+        yield _note(
+            f"kube-proxy ({mode}) deletes UDP flows to a CoreDNS pod that ends; a client that keeps its socket, as "
+            "Envoy and nginx do, loses answers where that comes late: --measure asks over such a socket, too"
+        )
+    else:
+        yield not_read("the mode of kube-proxy", Unknown(f"its configuration names {mode or 'none'}"), PROXY)
+
+
+_DELETING = ("iptables", "nftables")
+
+
+def _perhaps_local(nodes: int) -> Finding:
+    return Finding.of("dns-kept-flows/local-cache", PROXY, nodes=nodes)
+
+
+def _udp_timeout_s(text: str) -> float:
+    given = _UDP_TIMEOUT.search(text)
+    length = go_duration(given[1]) if given else None
+    return length.total_seconds() if length else IPVS_UDP_S
+
+
+def _note(message: str) -> Finding:
+    return Finding(Code.of("dns-kept-flows"), Severity.INFO, Status.PASS, PROXY, message)
+
+
+def _ipvs(timeout_s: float) -> Finding:
+    return Finding.of(
+        "dns-kept-flows/ipvs",
+        PROXY,
+        ("kubernetes/kubernetes#71514; lameduck covers it only where it is longer than that (confidence: medium)",),
+        timeout_s=timeout_s,
+    )

@@ -1,0 +1,269 @@
+"""Whether CoreDNS fails now: its pods, what ended them, what they print, and who of them is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kubectl_eksdoc.coredns_lameduck.deployed import Deployed, DnsFacts, Inside
+from kubectl_eksdoc.coredns_lameduck.judging import configured
+from kubectl_eksdoc.coredns_lameduck.judging.configured import (
+    CONFIG,
+    DEPLOYMENT,
+    SERVED,
+    not_read,
+    place_elsewhere,
+    scale_to,
+    set_to,
+)
+from kubectl_eksdoc.coredns_lameduck.judging.leaving import ending
+from kubectl_eksdoc.coredns_lameduck.shutdown import DEFAULT_GRACE_S, together
+from kubectl_eksdoc.kubernetes.corefile.edits import EKS
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.coredns import SERVICE, SYSTEM
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, PODS
+from kubectl_eksdoc.model.pods import Pod, Runs, pod_count
+
+OUT_OF_MEMORY = "OOMKilled"
+EKS_MEMORY = "170Mi"
+"""The limit that EKS gives CoreDNS."""
+_NOTHING_SEEN = Inside()
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """By the uids of pods: who of them is in the service, and Ready there."""
+
+    ready: frozenset[str]
+    there: frozenset[str]
+
+
+def endpoints(facts: DnsFacts) -> Endpoints | Unknown:
+    """Of the service kube-dns."""
+    unread = facts.cluster.unread(ENDPOINT_SLICES)
+    if unread:
+        return Unknown(
+            f"EndpointSlices could not be read: {unread[0].detail or unread[0].state.value}",
+            f"list {ENDPOINT_SLICES.full_name}",
+        )
+    slices = [each for each in facts.cluster.endpoint_slices if (each.namespace, each.service) == (SYSTEM, SERVICE)]
+    every = [each for of in slices for each in of.endpoints]
+    return Endpoints(frozenset(each.pod_uid for each in every if each.ready), frozenset(each.pod_uid for each in every))
+
+
+def judged(facts: DnsFacts) -> Iterator[Finding]:
+    """What somebody does something about before any edit."""
+    of = facts.deployed
+    if isinstance(of, (Absent, Unknown)) and not facts.pods:
+        return  # that CoreDNS is not there is said elsewhere
+    unread = facts.cluster.unread(PODS)
+    if unread:
+        yield not_read("which pods CoreDNS has", Unknown(unread[0].detail or "pods could not be read", "list pods"))
+        return
+    yield from _pods(facts, of if isinstance(of, Deployed) else None)
+    yield from _out_of_memory(facts, of if isinstance(of, Deployed) else None)
+    yield from _printed(facts)
+    yield from _served(facts)
+
+
+def _pods(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
+    pods = [pod for pod in facts.pods if not pod.deleting]
+    ready = [pod for pod in pods if pod.ready]
+    wanted = max(of.replicas if of is not None else 0, len(pods))
+    if not pods:
+        events = Remedy("Nobody makes them: the events say why.", f"kubectl describe deployment coredns -n {SYSTEM}")
+        yield Finding.of(
+            "dns-failing/no-pod", DEPLOYMENT, remedy=(events if wanted else Remedy("Scale it up.", scale_to(2)),)
+        )
+        return
+    if len(ready) >= wanted:
+        return
+    bad = [pod for pod in pods if not pod.ready]
+    unmade = wanted - len(pods)
+    untold = (f"{pod_count(unmade)} of {wanted} {'is' if unmade == 1 else 'are'} not made",) if unmade else ()
+    yield Finding(
+        Code.of("dns-failing"),
+        Severity.HIGH if ready else Severity.CRITICAL,
+        Status.FAIL,
+        DEPLOYMENT,
+        f"{len(ready)} of {wanted} pods are Ready" + ("" if ready else ": nobody answers"),
+        (*(f"{pod.name}: {pod.not_ready_because or pod.phase}" for pod in bad), *untold),
+        _first_aid(facts, bad, len(ready), wanted),
+    )
+
+
+def _first_aid(facts: DnsFacts, bad: Sequence[Pod], ready: int, wanted: int) -> tuple[Remedy, ...]:
+    """Before anything is edited. More pods are no help where those that are made find no node, or would crash."""
+    found = []
+    placed = [pod for pod in bad if pod.node]
+    if ready and placed and starts(facts):
+        found.append(Remedy("First more of them: who is Ready carries the rest.", scale_to(wanted + len(placed))))
+    if not bad:
+        found.append(
+            Remedy(
+                "Some are not even made: the events say why.",
+                f"kubectl describe replicasets -n {SYSTEM} -l k8s-app=kube-dns",
+            )
+        )
+    elif not placed:
+        found.append(
+            Remedy(
+                "They find no node: the events say why.",
+                f"kubectl describe pods -n {SYSTEM} -l k8s-app=kube-dns",
+            )
+        )
+    elif starts(facts) and any((node := facts.node_of(pod)) and node.capacity_type == "spot" for pod in placed):
+        found.append(Remedy("Then away from Spot.", place_elsewhere(facts.self_managed)))
+    if placed:
+        found.append(_log_of(facts, placed[0]))
+    return tuple(found)
+
+
+def starts(facts: DnsFacts) -> bool:
+    """A pod that is made now would start and become Ready, as far as the Corefile has a say in it."""
+    return not configured.stoppers(facts)
+
+
+def _log_of(facts: DnsFacts, pod: Pod) -> Remedy:
+    """kubectl refuses ``--previous`` of a container that is the first one."""
+    container = facts.inside.get(pod.key, _NOTHING_SEEN).container
+    before = " --previous" if container is not None and container.ended_before else ""
+    return Remedy("What it printed last.", f"kubectl logs -n {SYSTEM} {pod.name}{before}")
+
+
+def _out_of_memory(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
+    looked = ((pod, facts.inside.get(pod.key, _NOTHING_SEEN).container) for pod in facts.pods)
+    ended = [(pod, container) for pod, container in looked if container is not None]
+    killed = [pod for pod, container in ended if container.ended_as == OUT_OF_MEMORY]
+    if killed:
+        limit = of.memory if of is not None and of.memory else "its limit"
+        default = " (what EKS gives it)" if limit == EKS_MEMORY else ""
+        now = any(_lately(facts, pod, container.runs) for pod, container in ended if pod in killed)
+        yield Finding(
+            Code.of("dns-failing"),
+            Severity.HIGH if now else Severity.LOW,
+            Status.FAIL,
+            DEPLOYMENT,
+            f"{pod_count(len(killed))} ended for want of memory{'' if now else ' more than an hour ago'}: "
+            f"the limit is {limit}{default}",
+            tuple(sorted(pod.name for pod in killed)),
+            (
+                Remedy("First more of them, so that each has less to do.", scale_to(len(facts.pods) + 2)),
+                Remedy(
+                    "Raise resources.limits.memory: in the add-on's configuration values, not by kubectl edit.",
+                    "kubectl eksdoc addon-diff coredns",
+                    When.TOMORROW,
+                ),
+            ),
+        )
+    restarts = [
+        (pod, container)
+        for pod, container in ended
+        if container.restarts and pod not in killed and _lately(facts, pod, container.runs)
+    ]
+    if restarts:
+        yield Finding.of(
+            "dns-failing/restarts",
+            DEPLOYMENT,
+            tuple(f"{pod.name}: {each.restarts} times, {each.ended_as or 'no reason told'}" for pod, each in restarts),
+            remedy=(_log_of(facts, restarts[0][0]),),
+            pod_count=pod_count(len(restarts)),
+        )
+
+
+_LATELY_S = 3600
+
+
+def _lately(facts: DnsFacts, pod: Pod, runs: Runs) -> bool:
+    """A restart of last month is nobody's business tonight."""
+    if runs is not Runs.RUNNING or not pod.ready or pod.ready_at is None:
+        return True
+    return (facts.cluster.observed_at - pod.ready_at).total_seconds() < _LATELY_S
+
+
+def _printed(facts: DnsFacts) -> Iterator[Finding]:
+    seen = together(each for pod in facts.pods for each in facts.inside.get(pod.key, _NOTHING_SEEN).seen)
+    for each in seen:
+        yield Finding.of(
+            "dns-failing/logs",
+            DEPLOYMENT,
+            (each.line, f"printed by CoreDNS' {each.symptom.source}"),
+            severity=Severity.HIGH if each.symptom.fatal else Severity.MEDIUM,
+            means=each.symptom.means,
+            times=each.times,
+            system=SYSTEM,
+        )
+    unread = [told for pod in facts.pods if (told := facts.inside.get(pod.key, _NOTHING_SEEN).unread)]
+    if unread:
+        yield not_read(f"what {pod_count(len(unread))} printed", unread[0][0])
+    left = sum(pod.key not in facts.inside for pod in facts.pods)
+    if left:
+        yield Finding.of(
+            "dns-unread/logs",
+            DEPLOYMENT,
+            pod_count=pod_count(left),
+            pods_count=len(facts.pods) - left,
+            pods_count_2=len(facts.pods),
+            system=SYSTEM,
+        )
+
+
+def _served(facts: DnsFacts) -> Iterator[Finding]:
+    told = endpoints(facts)
+    if isinstance(told, Unknown):
+        yield not_read("who is asked", told, SERVED)
+        return
+    ready = [pod for pod in facts.pods if pod.ready and not pod.deleting]
+    missing = [pod for pod in ready if pod.uid not in told.ready]
+    if not missing:
+        return
+    yield Finding.of(
+        "dns-not-serving",
+        Subject("Service", SERVICE, SYSTEM),
+        tuple(pod.name for pod in missing),
+        severity=Severity.HIGH if len(missing) < len(ready) else Severity.CRITICAL,
+        missing_count=len(missing),
+        ready_count=len(ready),
+        service=SERVICE,
+        system=SYSTEM,
+    )
+
+
+# What of CoreDNS the next update of the add-on takes back.
+
+
+def judged_lasting(facts: DnsFacts) -> Iterator[Finding]:
+    """Nothing where EKS does not manage it, or that is not known."""
+    if isinstance(facts.addon, (Absent, Unknown)):
+        return
+    of = facts.deployed
+    if isinstance(of, Deployed) and of.grace_s != DEFAULT_GRACE_S:
+        yield _grace(of)
+    yield from _corefile(facts)
+
+
+def _grace(of: Deployed) -> Finding:
+    return Finding.of(
+        "dns-grace-not-kept/grace", DEPLOYMENT, grace_s=of.grace_s, by=_by(of.grace_by), default_grace_s=DEFAULT_GRACE_S
+    )
+
+
+def _by(owner: str) -> str:
+    return f" (set by {owner})" if owner and owner != EKS else ""
+
+
+def _corefile(facts: DnsFacts) -> Iterator[Finding]:
+    from_values = facts.configured_corefile
+    text = facts.text
+    if not isinstance(text, str) or isinstance(from_values, Unknown):
+        return
+    owner = facts.corefile_by
+    if from_values == text or (from_values is None and owner in ("", EKS)):
+        return
+    advised = ending(facts).advised_s
+    what = "another one is in its configuration" if from_values is not None else "it is not in its configuration"
+    yield Finding.of(
+        "dns-corefile-not-kept", CONFIG, by=_by(owner), what=what, command=set_to(advised) if advised else ""
+    )

@@ -1,0 +1,294 @@
+"""All that is said of CoreDNS: what is wrong, what will happen, and in which order to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts
+from kubectl_eksdoc.coredns_lameduck.judging import configured, failing, leaving, placed
+from kubectl_eksdoc.coredns_lameduck.judging import failing as lasting
+from kubectl_eksdoc.coredns_lameduck.judging.configured import (
+    ADDON,
+    DEPLOYMENT,
+    LOOK,
+    NO_START,
+    not_read,
+    place_elsewhere,
+    set_to,
+)
+from kubectl_eksdoc.coredns_lameduck.judging.leaving import Ending, ending
+from kubectl_eksdoc.coredns_lameduck.judging.placed import on_spot
+from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S
+from kubectl_eksdoc.kubernetes.cordon import not_ready_after_s
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, in_order, reached
+from kubectl_eksdoc.model.kinds import NODES
+from kubectl_eksdoc.model.missing_rights import as_read
+from kubectl_eksdoc.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.model.pods import Pod
+
+# In which order CoreDNS is mended: what moves nothing comes first, and makes safe what moves something.
+#
+# A longer lameduck is reloaded within two minutes and restarts nobody; to place pods anew is a rollout, in which each
+# old pod leaves with the lameduck that it has; the queue is for the nodes' next notice, and Karpenter restarts for it.
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`what` is a sentence; `moves`: what it moves or restarts, "" for nothing; `command` is "" where a person must
+    decide."""
+
+    what: str
+    why: str
+    moves: str
+    command: str = ""
+
+
+_FIRST_AID = (Code.of("dns-failing"), Code.of("dns-not-serving"))
+
+
+def steps(findings: Sequence[Finding], end: Ending, self_managed: bool = False) -> tuple[Step, ...]:
+    """Of what fails; () where there is nothing to mend."""
+    failing = {each.code: each for each in reversed(findings) if each.status is Status.FAIL}
+    found = [_of_remedy(failing[code]) for code in _FIRST_AID if code in failing and failing[code].remedy]
+    broken = [failing[code] for code in NO_START if code in failing]
+    found += [_of_remedy(each, number) for each in broken for number in range(len(each.remedy))]
+    if broken:
+        return (*found, _look_again())
+    doubted = (each for each in findings if each.code is Code.of("dns-lameduck-short"))
+    lameduck = next(doubted, failing.get(Code.of("dns-lameduck-long")))
+    if lameduck is not None and not end.advised_s:
+        found.append(_of_remedy(lameduck, moves="each of its pods once, one at a time"))
+    elif lameduck is not None:
+        found.append(
+            Step(
+                f"Set lameduck to {end.advised_s} s.",
+                "pods that end after it answer until every node sends elsewhere",
+                "nothing; CoreDNS reloads its Corefile within two minutes",
+                set_to(end.advised_s),
+            )
+        )
+    if (
+        Code.of("dns-too-few") in failing
+        and failing[Code.of("dns-too-few")].severity is Severity.HIGH
+        and Code.of("dns-failing") not in failing
+    ):
+        found.append(_of_remedy(failing[Code.of("dns-too-few")], moves="nothing"))
+    if Code.of("dns-no-budget") in failing:
+        found.append(_of_remedy(failing[Code.of("dns-no-budget")], moves="nothing"))
+    if Code.of("dns-on-spot") in failing or Code.of("dns-together") in failing:
+        spot = Code.of("dns-on-spot") in failing
+        found.append(
+            Step(
+                "Place it on on-demand nodes, spread over zones." if spot else "Spread it over nodes and zones.",
+                "EC2 then takes none of its nodes back" if spot else "whatever takes one away leaves the others",
+                "each of its pods once, one at a time",
+                place_elsewhere(self_managed),
+            )
+        )
+    if Code.of("dns-notices-unheard") in failing:
+        found.append(
+            Step(
+                "Have Karpenter receive Spot interruption events.",
+                "all other pods on Spot nodes are terminated without SIGTERM, too",
+                "no node; Karpenter itself restarts",
+                _command(failing[Code.of("dns-notices-unheard")]),
+            )
+        )
+    return tuple(found)
+
+
+def _look_again() -> Step:
+    return Step(
+        "Look again before anything else.",
+        "whatever else is to mend makes pods anew, and with this Corefile none of them comes up",
+        "nothing",
+        LOOK,
+    )
+
+
+def _of_remedy(finding: Finding, number: int = 0, moves: str = "") -> Step:
+    remedy = finding.remedy[number]
+    return Step(remedy.text, finding.message, moves, remedy.command)
+
+
+def _command(finding: Finding) -> str:
+    return next((each.command for each in finding.remedy if each.command), "")
+
+
+# What will happen to lookups, by what is: when a node is drained, when EC2 takes one back, and at a rollout.
+
+
+def outlook(facts: DnsFacts, end: Ending, findings: Sequence[Finding]) -> tuple[str, ...]:
+    """A sentence for each thing that will go wrong; () where nothing is known to."""
+    return tuple(_sentences(facts, end, {each.code for each in findings if each.status is Status.FAIL}))
+
+
+def _sentences(facts: DnsFacts, end: Ending, failing: set[object]) -> Iterator[str]:
+    ready = [pod for pod in facts.pods if pod.ready and not pod.deleting]
+    if not ready:
+        return  # nobody answers as it is
+    asked = "every lookup" if len(ready) == 1 else f"1 of {len(ready)} lookups"
+    if Code.of("dns-lameduck-short") in failing and not isinstance(end.budget, Unknown):
+        yield (
+            f"At each drain, update or scale-down, for {end.budget.propagation}, "
+            f"{asked} goes to a pod that has stopped answering, and waits {CLIENT_S} s for nothing."
+        )
+    if Code.of("dns-lameduck-long") in failing and not isinstance(end.budget, Unknown) and end.budget.too_long:
+        yield "At each drain, update or scale-down: CoreDNS is killed with questions still open."
+    yield from _taken_back(facts, [each for each in on_spot(facts) if each[0] in ready], len(ready))
+
+
+def _taken_back(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]], every: int) -> Iterator[str]:
+    if not spot:
+        return
+    unheard = [node for _, node in spot if _unheard(facts, node)]
+    if unheard:
+        late_s = not_ready_after_s(facts.cluster.identity.server_version)
+        yield _dying([each for each in spot if _unheard(facts, each[1])], every, late_s)
+        rest = [each for each in spot if not _unheard(facts, each[1])]
+        yield from _taken_back(facts, rest, every)
+        return
+    nodes = sorted({node.name for _, node in spot})
+    counted = f"{every} CoreDNS pod{'' if every == 1 else 's'}"
+    there = f"{len(spot)} of {counted}"
+    if _doubted(facts, [node for _, node in spot]):
+        yield (
+            f"When EC2 takes back {_or(nodes)}: whether somebody drains it is not known; if nobody does, {there} "
+            f"{'is' if len(spot) == 1 else 'are'} terminated without SIGTERM (confidence: medium), and no lameduck "
+            "helps."
+        )
+        return
+    yield (
+        f"When EC2 takes back {_or(nodes)}: somebody drains it within two minutes, critical pods last; CoreDNS "
+        "leaves as at any drain, if the others are gone in time."
+    )
+
+
+def _dying(spot: Sequence[tuple[Pod, Node]], every: int, not_ready_after_s: int) -> str:
+    """Of nodes that nobody drains."""
+    nodes = sorted({node.name for _, node in spot})
+    there = f"{len(spot)} of {every} CoreDNS pod{'' if every == 1 else 's'}"
+    share = f"all lookups fail ({there})" if len(spot) == every else f"{len(spot)} of {every} lookups fail"
+    if len(nodes) > 1:
+        share = f"its part of the lookups fails ({there} are on such nodes)"
+    return (
+        f"When EC2 takes back {_or(nodes)}: it is not drained, CoreDNS is terminated without SIGTERM (confidence: "
+        f"medium), and {share} until the node counts as gone, about {not_ready_after_s} s; each of them waits "
+        f"{CLIENT_S} s first."
+    )
+
+
+def _doubted(facts: DnsFacts, nodes: Sequence[Node]) -> bool:
+    owners = {node.owner for node in nodes}
+    if owners & {NodeOwner.SELF_MANAGED, NodeOwner.EKSCTL}:
+        return True
+    return NodeOwner.KARPENTER in owners and isinstance(facts.notices, Unknown)
+
+
+def _unheard(facts: DnsFacts, node: Node) -> bool:
+    """Known to be so."""
+    told = facts.notices
+    return node.owner is NodeOwner.KARPENTER and not isinstance(told, Unknown) and not told.heard
+
+
+def _or(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """`nodes` that a pod could be on are counted, cordoned ones too; `serving` is None where that is not known."""
+
+    name: str
+    nodes: int
+    pods: int
+    ready: int
+    serving: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class DnsPlan:
+    """`outlook`: what will happen, a sentence each; `steps`: in which order to mend it."""
+
+    facts: DnsFacts
+    ending: Ending
+    zones: tuple[Zone, ...]
+    outlook: tuple[str, ...]
+    steps: tuple[Step, ...]
+    findings: tuple[Finding, ...]
+
+
+def plan_dns(facts: DnsFacts, reach: Reach = Reach()) -> DnsPlan:
+    """`reach`: by which words the commands lead to the cluster that was read."""
+    found = as_read(in_order(_findings(facts)), facts.cluster.source)
+    end = ending(facts)
+    return DnsPlan(
+        facts,
+        end,
+        _zones(facts),
+        outlook(facts, end, found),
+        tuple(replace(each, command=reach.of(each.command)) for each in steps(found, end, facts.self_managed)),
+        tuple(reached(each, reach) for each in found),
+    )
+
+
+def _findings(facts: DnsFacts) -> Iterator[Finding]:
+    of = facts.deployed
+    if isinstance(of, Absent):
+        yield _no_deployment(facts, of)
+        if not facts.pods:
+            return
+    elif isinstance(of, Unknown):
+        yield not_read("CoreDNS's Deployment", of)
+    if isinstance(facts.addon, Unknown):
+        yield not_read("whether CoreDNS is an add-on of EKS", facts.addon, ADDON)
+    elif not isinstance(facts.addon, Absent) and isinstance(facts.addon.values, Unknown):
+        yield not_read("the configuration of the add-on", facts.addon.values, ADDON)
+    yield from configured.judged(facts)
+    yield from leaving.judged(facts)
+    yield from lasting.judged_lasting(facts)
+    yield from failing.judged(facts)
+    yield from placed.judged(facts)
+    yield from configured.judged_clients(facts)
+    yield from _elsewhere(facts)
+
+
+def _no_deployment(facts: DnsFacts, of: Absent) -> Finding:
+    """With EKS Auto Mode alone that is as it should be."""
+    owners = {node.owner for node in facts.cluster.nodes}
+    if facts.cluster.unread(NODES):
+        return not_read("whether anybody needs CoreDNS, which has no Deployment here", Unknown("nodes were not read"))
+    if owners == {NodeOwner.AUTO_MODE} or (not owners and facts.auto_mode is True):
+        return Finding.of("dns-elsewhere/auto-mode", DEPLOYMENT)
+    if facts.pods:
+        why = f"{of.said}, and its {len(facts.pods)} pods are somebody else's"
+        return not_read("what CoreDNS' pods are made by", Unknown(why))
+    others = sorted(owner.value for owner in owners - {NodeOwner.AUTO_MODE})
+    return Finding.of("dns-failing/no-deployment", DEPLOYMENT, places=", ".join(others) or "the nodes", said=of.said)
+
+
+def _elsewhere(facts: DnsFacts) -> Iterator[Finding]:
+    owners = [node.owner for node in facts.cluster.nodes]
+    auto = owners.count(NodeOwner.AUTO_MODE)
+    if auto or facts.auto_mode is True:
+        yield Finding.of("dns-elsewhere/some-auto-mode", DEPLOYMENT, auto=auto, owners_count=len(owners) - auto)
+    fargate = [pod for pod in facts.pods if (node := facts.node_of(pod)) and node.owner is NodeOwner.FARGATE]
+    if fargate:
+        yield Finding.of("dns-elsewhere/fargate", DEPLOYMENT, fargate_count=len(fargate))
+
+
+def _zones(facts: DnsFacts) -> tuple[Zone, ...]:
+    """By name; what has no zone is one of its own, called ""."""
+    told = failing.endpoints(facts)
+    zone_of = {node.name: node.zone for node in facts.cluster.nodes if node.owner is not NodeOwner.FARGATE}
+    found = []
+    for name in sorted(set(zone_of.values())):
+        pods = [pod for pod in facts.pods if zone_of.get(pod.node) == name]
+        serving = None if isinstance(told, Unknown) else sum(pod.uid in told.ready for pod in pods)
+        nodes = sum(zone == name for zone in zone_of.values())
+        found.append(Zone(name, nodes, len(pods), sum(pod.ready for pod in pods), serving))
+    return tuple(found)

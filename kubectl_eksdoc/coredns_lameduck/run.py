@@ -1,0 +1,284 @@
+"""A change of CoreDNS that was made: whether each of its pods has taken it up.
+
+Belongs here: what a pod's metrics and log tell of the Corefile that it runs; what of a call is not accepted.
+Never here: asking pods, waiting (that is `flows`), what the change should be (that is `coredns_lameduck.change`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_eksdoc.kubernetes.corefile.parser import parse
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.coredns import Directive, Refusal
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
+from kubectl_eksdoc.model.missing_rights import allow
+from kubectl_eksdoc.model.permissions import opt_in_of
+from kubectl_eksdoc.model.pods import Pod
+
+# What CoreDNS tells of the Corefile that it runs, in its metrics and in its log.
+#
+# The metric is there only after a reload (a pod that has started since has none), and it names the sum of the new
+# Corefile even where CoreDNS has refused that and goes on with the old one: only together with the count of failures
+# does it say anything. The log line comes when a configuration really runs, at the start as well. Sources: coredns,
+# plugin/reload/{reload,metrics}.go; coremain/run.go.
+
+
+_VERSION = re.compile(r'^coredns_reload_version_info\{[^}]*\bvalue="([0-9a-f]+)"[^}]*\}\s+1(?:\.0+)?\s*$', re.MULTILINE)
+_FAILED = re.compile(
+    r"^coredns_reload_failed_(?:total|count)(?:_total)?(?:\{[^}]*\})?\s+([0-9.eE+]+)\s*$", re.MULTILINE
+)
+_RUNS = re.compile(r"plugin/reload: Running configuration (?:SHA512|MD5) = ([0-9a-f]+)")
+_KEEPS = (
+    "plugin/reload: Corefile changed but reload failed",
+    "plugin/reload: Corefile parse failed",
+    "plugin/reload: Corefile load failed",
+)
+_LONGEST = 240
+_OWN_HOST = ("", "0.0.0.0", "::", "[::]")
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """`digest`: of the Corefile that it read last, "" before any reload. `failed`: reloads that failed since it
+    started."""
+
+    digest: str
+    failed: float
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """By the last line that says anything: `digest` of what runs, or why the new one does not (`refused`)."""
+
+    digest: str = ""
+    refused: str = ""
+
+
+def metrics_of(text: str) -> Metrics | None:
+    """None: it is not what the plugin reload tells."""
+    failed = _FAILED.search(text)
+    if failed is None:
+        return None
+    versions = _VERSION.findall(text)
+    return Metrics(versions[-1] if versions else "", float(failed.group(1)))
+
+
+def metrics_port(text: str) -> int | None:
+    """On which CoreDNS with that Corefile tells its metrics to others; None for nowhere: by default only its own pod
+    hears them (plugin/metrics: localhost:9153)."""
+    corefile = parse(text)
+    if isinstance(corefile, Refusal):
+        return None
+    for each in (each for block in corefile.servers for each in corefile.whole(block)):
+        if isinstance(each, Directive) and each.name == "prometheus" and len(each.tokens) > 1:
+            host, _, port = each.tokens[1].text.rpartition(":")
+            if host in _OWN_HOST and port.isdigit():
+                return int(port)
+    return None
+
+
+def logged(text: str) -> Logged:
+    found = Logged()
+    for line in text.splitlines():
+        runs = _RUNS.search(line)
+        if runs is not None:
+            found = Logged(runs.group(1))
+        for each in _KEEPS:
+            if each in line:
+                found = Logged("", line.partition(each)[2].lstrip(": ").strip()[:_LONGEST] or each)
+    return found
+
+
+# Whether a pod of CoreDNS runs the Corefile that was set.
+
+
+class Taken(str, Enum):
+    VERIFIED = "verified"
+    NOT_YET = "not yet"
+    REFUSED = "refused"  # CoreDNS goes on with the old one
+    UNKNOWN = "unknown"
+
+    @property
+    def over(self) -> bool:
+        """Nothing more comes of it until somebody does something."""
+        return self in (Taken.VERIFIED, Taken.REFUSED)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """`sums` by which CoreDNS calls the Corefile, () where its text does not tell them. `failed`: reloads that had
+    failed in each pod (``namespace/name``) before, None where that is not known; a pod that is not in there has come
+    since."""
+
+    sums: tuple[str, ...]
+    failed: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Of one pod: its metrics, and what its log says since the change."""
+
+    metrics: str | Absent | Unknown
+    log: str | Absent | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """`by`: who says so, "" for nobody; `why` is a clause, "" where nothing is to be explained. `missing`: the rights
+    without which it is not known."""
+
+    pod: str
+    node: str
+    taken: Taken
+    by: str = ""
+    why: str = ""
+    missing: tuple[str, ...] = ()
+
+
+METRIC, LOG = "metric coredns_reload_version_info", "log"
+
+
+def stand(pod: Pod, told: Told, wanted: Wanted) -> Stand:
+    def found(taken: Taken, by: str = "", why: str = "", missing: Iterable[str] = ()) -> Stand:
+        return Stand(pod.key, pod.node, taken, by, why, tuple(missing))
+
+    if not wanted.sums:
+        why = "the Corefile imports files or asks the environment, so its sum, by which CoreDNS tells it, is not known"
+        return found(Taken.UNKNOWN, "", why, ("the whole text of the Corefile",))
+    said = logged(told.log) if isinstance(told.log, str) else None
+    if said is not None and said.digest in wanted.sums:
+        return found(Taken.VERIFIED, LOG)
+    if said is not None and said.refused:
+        return found(Taken.REFUSED, LOG, said.refused)
+    metrics = metrics_of(told.metrics) if isinstance(told.metrics, str) else None
+    if metrics is not None and metrics.digest in wanted.sums:
+        return _by_metric(pod, metrics, wanted)
+    doubts = _doubts(pod, told, metrics, wanted)
+    if doubts:
+        return found(Taken.UNKNOWN, "", "; ".join(why for why, _ in doubts), dict.fromkeys(m for _, m in doubts if m))
+    if not pod.node or not pod.ready:
+        return found(Taken.NOT_YET, "", pod.not_ready_because or "it is not Ready")
+    if said is not None and said.digest:
+        return found(Taken.NOT_YET, LOG, f"it runs another one ({said.digest[:12]}…)")
+    return found(Taken.NOT_YET, "", "nothing of a new one so far")
+
+
+def _by_metric(pod: Pod, metrics: Metrics, wanted: Wanted) -> Stand:
+    """Its metric names the new one, which it does for one that was refused as well."""
+    before = wanted.failed.get(pod.key, 0.0)
+    if before is None:
+        why = "its metric names the new Corefile, and does so for one that was refused; how many it had refused before "
+        return Stand(pod.key, pod.node, Taken.UNKNOWN, METRIC, f"{why}is not known", ("get pods/log",))
+    if metrics.failed > before:
+        why = "its count of failed reloads went up, and it goes on with the old one"
+        return Stand(pod.key, pod.node, Taken.REFUSED, METRIC, why)
+    return Stand(pod.key, pod.node, Taken.VERIFIED, METRIC)
+
+
+def _doubts(pod: Pod, told: Told, metrics: Metrics | None, wanted: Wanted) -> list[tuple[str, str]]:
+    """Why silence says nothing: its log is not had, and its metrics are not, or would not tell either."""
+    if isinstance(told.log, str):
+        return []
+    doubts = [_doubt("its log", told.log)]
+    if not isinstance(told.metrics, str):
+        return [*doubts, _doubt("its metrics", told.metrics)]
+    if metrics is None:
+        return [*doubts, ("its metrics do not tell of the plugin reload", "")]
+    if pod.key not in wanted.failed and not metrics.digest:
+        return [*doubts, ("its metric tells of a reload, and it has started since", "")]
+    return []
+
+
+def _doubt(what: str, found: Absent | Unknown) -> tuple[str, str]:
+    if isinstance(found, Absent):
+        return f"{what}: {found.said}", ""
+    return f"{what}: {found.why}", found.missing
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Of every pod, by name. `unread`: why the pods themselves are not known, a clause; `left`: why it was not looked
+    at any longer though something may still come."""
+
+    stands: tuple[Stand, ...]
+    seconds: float
+    left: str = ""
+    unread: str = ""
+
+    def of(self, taken: Taken) -> tuple[Stand, ...]:
+        return tuple(each for each in self.stands if each.taken is taken)
+
+    @property
+    def all(self) -> bool:
+        return bool(self.stands) and not self.unread and all(each.taken is Taken.VERIFIED for each in self.stands)
+
+
+# What it means that pods have taken the new Corefile up, or have not.
+
+
+RESTART = "kubectl rollout restart deployment/coredns -n kube-system"
+_WATCH = "kubectl rollout status deployment/coredns -n kube-system"
+_LOGS = "kubectl logs -n kube-system -l k8s-app=kube-dns --tail 50 --prefix"
+_DEPLOYMENT = Subject("Deployment", "coredns", "kube-system")
+
+
+def judged(verified: Verified | None, reloads: bool, rolled: bool = False) -> tuple[Finding, ...]:
+    """`reloads`: CoreDNS looks by itself; where it does not, nobody was asked. `rolled`: its pods were made anew by the
+    same change."""
+    if not reloads:
+        return (_made_anew() if rolled else _restart(),)
+    if verified is None:
+        return ()
+    found = [_of_pod(each) for each in verified.stands if each.taken is not Taken.VERIFIED]
+    return in_order((*found, *_of_all(verified)))
+
+
+def _restart() -> Finding:
+    return Finding.of(
+        "dns-change-not-taken-up/restart",
+        _DEPLOYMENT,
+        ("pods that leave in that rollout still wait as long as the old Corefile says",),
+        restart=RESTART,
+        watch=_WATCH,
+    )
+
+
+def _made_anew() -> Finding:
+    return Finding.of(
+        "dns-change-not-taken-up/made-anew",
+        _DEPLOYMENT,
+        ("a pod that starts reads the Corefile that its node knows then",),
+        restart=RESTART,
+    )
+
+
+def _of_pod(stand: Stand) -> Finding:
+    namespace, _, name = stand.pod.partition("/")
+    subject = Subject("Pod", name, namespace)
+    where = (f"on {stand.node}",) if stand.node else ()
+    look = Remedy("see what it says", f"kubectl logs -n {namespace} {name} -c coredns --tail 50")
+    if stand.taken is Taken.REFUSED:
+        said = f"it has refused the new Corefile and goes on with the old one: {stand.why}"
+        back = Remedy("go back to the Corefile of before: whoever starts with this one crashes")
+        return Finding(
+            Code.of("dns-change-not-taken-up"), Severity.CRITICAL, Status.FAIL, subject, said, where, (back, look)
+        )
+    if stand.taken is Taken.NOT_YET:
+        said = f"it has not taken the new Corefile up yet: {stand.why}"
+        return Finding(Code.of("dns-change-not-taken-up"), Severity.MEDIUM, Status.FAIL, subject, said, where, (look,))
+    missing = ", ".join(stand.missing) or "what it runs"
+    said = f"it is not known whether it runs the new Corefile: {stand.why}"
+    opted = (allow(each) for each in stand.missing if opt_in_of(each))
+    return Finding(
+        Code.of("dns-change-not-taken-up"), Severity.HIGH, Status.UNKNOWN, subject, said, where, (look, *opted), missing
+    )
+
+
+def _of_all(verified: Verified) -> Iterator[Finding]:
+    if verified.unread:
+        yield Finding.of("dns-change-not-taken-up/of-all", _DEPLOYMENT, unread=verified.unread, logs=_LOGS)

@@ -1,0 +1,414 @@
+"""Which order is best: each is tried whole, with places and times, and the best is kept.
+
+Belongs here: the search over orders, and what comes of the one that is chosen.
+Never here: how an order is made, where pods land, how long it takes (that is below).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
+from typing import NamedTuple
+
+from kubectl_eksdoc.drain.course import Move, Timeline, hold_s
+from kubectl_eksdoc.drain.duration import node_times
+from kubectl_eksdoc.drain.duration.bounds import bounds
+from kubectl_eksdoc.drain.duration.clock import Clock, terms_of
+from kubectl_eksdoc.drain.duration.estimate import GOOD_ENOUGH, Course, Usual, usual_run
+from kubectl_eksdoc.drain.landing import places
+from kubectl_eksdoc.drain.landing.places import adds
+from kubectl_eksdoc.drain.landing.reserving import Ground, Landing
+from kubectl_eksdoc.drain.order.rounds import Order, Waves, arrange, coming_again, gates, generations
+from kubectl_eksdoc.drain.order.strategies import BY_NAME, Trait, Work, given, soonest_first, varied, work_of
+from kubectl_eksdoc.drain.outcome import PodVerdict
+from kubectl_eksdoc.drain.policy import AUTO, Means
+from kubectl_eksdoc.drain.simulation import simulate
+from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.verdicts.judging import Judgement, judge_pods, used_up
+from kubectl_eksdoc.model.placement import CPU, MEMORY
+
+# What comes of one order, whole: who is drained in which turn, what lands where, and the run of exactly that.
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One order that was tried: seconds until it is through, and how many nodes it could not drain."""
+
+    name: str
+    makespan_s: float
+    not_drained: int
+
+
+class Score(NamedTuple):
+    """By which of two plans the smaller is better: nodes that are not drained, evictions that are not made, seconds,
+    replacements that wait for new nodes, pods away at once."""
+
+    not_drained: int
+    evictions: int  # negated
+    makespan_s: float
+    waiting: int
+    peak_away: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The plan for one order, the verdicts after landing included. `name` is that of the order. `activation` is the
+    order in which nodes are begun, `begun_s` when in the run that found their places; `usual` is the run of exactly
+    this, None where it is not known. `ground` holds what is reserved. `cut`: the effort was used up before
+    the search came to its end."""
+
+    name: str
+    judgement: Judgement
+    work: Work
+    order: Order
+    activation: tuple[str, ...]
+    begun_s: Mapping[str, float]
+    landing: Landing
+    clock: Clock
+    usual: Usual | None
+    tried: tuple[Tried, ...]
+    ground: Ground
+    cut: bool = False
+
+    @property
+    def course(self) -> Course:
+        """What is to be timed."""
+        waits = self.landing.waits
+        evicted = {task.pod.uid for tasks in self.work.tasks.values() for task in tasks} if waits else set()
+        return Course(
+            order=self.order,
+            activation=self.activation,
+            work=self.work,
+            needs=self.landing.needs,
+            waiting={uid: node for uid, node in waits.items() if uid in evicted},
+            usual=self.usual,
+            tried=len(self.tried) if self.cut else 0,
+            asked={} if self.landing.homeless else self.ground.asked,
+            most_away={key: judged.most_away for key, judged in self.judgement.budgets.items()},
+        )
+
+    def score(self, targets: int) -> Score:
+        """Of so many nodes that could be drained."""
+        course, timeline = self.course, self.usual.timeline if self.usual is not None else None
+        return Score(
+            targets - len(self.activation),
+            -self.work.evictions,
+            inf if timeline is None or timeline.stuck else timeline.makespan_s,
+            len(course.waiting),
+            timeline.peak_away if timeline is not None else 0,
+        )
+
+
+# One order tried whole: places reserved as nodes are drained in virtual time, and what that comes to.
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """`order` is what was tried: `nodes` are those of it that were drained, `refused` the others, for whose pods there
+    was no room. `gates` by node, from 1, empty where nodes do not wait for waves."""
+
+    name: str
+    order: tuple[str, ...]
+    nodes: tuple[str, ...]
+    refused: tuple[str, ...]
+    gates: Mapping[str, int]
+    timeline: Timeline
+
+
+_Moves = tuple[str, list[Move]]
+"""A node, and the evictions of its pods."""
+
+
+class Trials:
+    """Tries orders of the same work, one after the other, on one ground."""
+
+    def __init__(self, world: Survey, work: Work, clock: Clock) -> None:
+        self._world = world
+        self.work = work
+        self.ground = Ground(world, adds(world), work.partly)
+        self.moves: dict[str, list[Move]] = {}
+        crowded = work.crowded
+        for node, tasks in work.tasks.items():
+            self.ground.expect(node, coming_again(tasks))
+            self.moves[node] = clock.moves(tasks, crowded=crowded)
+        self.latest: Trial | None = None  # what the ground holds
+
+    def run(self, name: str, order: Sequence[str]) -> Trial:
+        """Drain the nodes in that order, as far as there is room."""
+        surge = self._world.policy.surge
+        self.latest = trial = self._with_room_as_it_is(name, order) if surge is None else self._renewing(name, order)
+        return trial
+
+    def landing(self) -> Landing:
+        """Where everything lands in the latest trial, or why it does not."""
+        assert self.latest is not None, "nothing was tried"
+        return self.ground.landing((*self.latest.nodes, *self.latest.refused))
+
+    def _with_room_as_it_is(self, name: str, order: Sequence[str]) -> Trial:
+        """No node joins, so that it is clear from the beginning for which nodes there is room."""
+        self.ground.begin()
+        there = {node for node in order if self.ground.admit(node, thorough=False)}
+        # A node that is drained may let others go: its pods are in nobody's way any more.
+        while more := {node for node in order if node not in there and self.ground.admit(node, thorough=True)}:
+            there |= more
+        there |= {node for node in order if node not in there and self.ground.admit(node, thorough=True, partly=True)}
+        admitted = [node for node in order if node in there]
+        waves = gates(self._world, admitted)
+        timeline = simulate(self._of(admitted), terms_of(self._world, self.work.per_round, waves))
+        return Trial(name, tuple(order), tuple(admitted), tuple(n for n in order if n not in there), waves, timeline)
+
+    def _renewing(self, name: str, order: Sequence[str]) -> Trial:
+        """Nodes that find no room when all of the waves before are renewed are left out, and all begins anew."""
+        out: set[str] = set()
+        while True:
+            self.ground.begin()
+            going = [node for node in order if node not in out]
+            waves = gates(self._world, going)
+            terms = terms_of(self._world, self.work.per_round, waves)
+            timeline = simulate(self._of(going), terms, self.ground)
+            refused = timeline.refused
+            if waves and refused:
+                first = min(waves[node] for node in refused)
+                out.update(node for node in refused if waves[node] == first)
+                continue
+            out.update(refused)
+            begun = [node for node in order if node not in out]
+            return Trial(name, tuple(order), tuple(begun), tuple(n for n in order if n in out), waves, timeline)
+
+    def _of(self, order: Sequence[str]) -> list[_Moves]:
+        return [(node, self.moves[node]) for node in order]
+
+
+# The search for an order: what is likely best first, then the others, as long as the effort allows and it may help.
+
+
+SOONEST = "soonest"
+GIVEN = "given"
+RESTARTS = 32
+"""Variations of the best order that are tried when the named ones have been."""
+
+ROOM_IS_SHORT = ("light", "efficiency", "name", "zone", "chain")
+"""In which order the named orders are tried when there is not room for all nodes at once."""
+
+
+def best_of(
+    world: Survey, trials: Trials, finish: Callable[[Trial], Chosen], in_vain: Callable[[Chosen], bool]
+) -> tuple[Chosen, tuple[Tried, ...]]:
+    """The best of what comes of the orders that are tried, and all of them, the best first.
+
+    `finish` makes of a trial all that comes of it; what the ground holds at the end is what the best has reserved.
+    `in_vain`: the best so far shows already that everything has to be chosen again.
+    """
+    search = _Search(world, trials)
+    made: list[tuple[Score, int, Chosen, Trial]] = []
+    evictions, spent, cut = max(trials.work.evictions, 1), 0, False
+    for name, order in search.orders():
+        trial = trials.run(name, order)
+        found = finish(trial)
+        made.append((found.score(len(trials.work.tasks)), len(made), found, trial))
+        made.sort(key=lambda each: each[:2])  # of equal ones the first tried stays first
+        search.best = made[0][3]
+        spent += evictions
+        cut = not search.forced and spent + evictions > world.policy.effort
+        if cut or search.good_enough(made[0][2]) or (made[0][2] is found and in_vain(found)):
+            break
+    _, _, best, trial = made[0]
+    if trials.latest is not trial:
+        trials.run(trial.name, trial.order)
+    told = tuple(Tried(found.name, score.makespan_s, score.not_drained) for score, _, found, _ in made)
+    return replace(best, cut=cut), told
+
+
+class _Search:
+    """Which order to try next. `best` is the best so far."""
+
+    def __init__(self, world: Survey, trials: Trials) -> None:
+        self._world = world
+        self._work = trials.work
+        self._moves = trials.moves
+        self._floor_s: float | None = None
+        self.best: Trial | None = None
+
+    @property
+    def forced(self) -> bool:
+        """Whether the user says which order is taken."""
+        policy = self._world.policy
+        return bool(policy.order_nodes) or policy.order != AUTO
+
+    def orders(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Names and orders, as long as there are any."""
+        policy = self._world.policy
+        if policy.order_nodes:
+            yield GIVEN, given(policy.order_nodes)(self._traits())
+            return
+        if policy.order not in (AUTO, SOONEST):
+            yield policy.order, BY_NAME[policy.order](self._traits())
+            return
+        yield SOONEST, self._for_good_last(soonest_first(self._work.tasks, self._work.per_round))
+        if policy.order == SOONEST or self.best is None:
+            return
+        traits = self._traits()
+        for name in ROOM_IS_SHORT if self.best.refused or policy.surge is not None else BY_NAME:
+            yield name, self._for_good_last(BY_NAME[name](traits))
+        for seed in range(1, RESTARTS + 1):
+            order = varied((*self.best.nodes, *self.best.refused), seed)(traits)
+            yield f"{self.best.name.partition('~')[0]}~{seed}", self._for_good_last(order)
+
+    def _for_good_last(self, order: list[str]) -> list[str]:
+        """What uses a budget up for good must leave the others theirs, in later waves, too."""
+        return sorted(order, key=lambda node: any(task.for_good for task in self._work.tasks[node]))
+
+    def good_enough(self, chosen: Chosen) -> bool:
+        """Whether no other order can be much better."""
+        if chosen.usual is None or len(chosen.activation) < len(self._work.tasks):
+            return False
+        if self._floor_s is None:
+            terms = terms_of(self._world, self._work.per_round, {})
+            found = bounds([(node, chosen.usual.moves[node]) for node in chosen.activation], terms, keep=1)
+            self._floor_s = found[0].seconds if found else 0.0
+        return chosen.usual.timeline.makespan_s <= GOOD_ENOUGH * self._floor_s
+
+    def _traits(self) -> list[Trait]:
+        terms = terms_of(self._world, self._work.per_round, {})
+        holds: Counter[str] = Counter()
+        for given_moves in self._moves.values():
+            for move in given_moves:
+                for limit in move.limits:
+                    hold = hold_s(move, terms.lag_s)
+                    holds[limit] += 0 if hold == inf else hold / terms.slots[limit]  # type: ignore[assignment]
+        found = []
+        for node in self._world.targets:
+            if node.name not in self._moves:
+                continue
+            moves, tasks = self._moves[node.name], self._work.tasks[node.name]
+            chains = [float(holds[limit]) for move in moves for limit in move.limits]
+            has = (node.allocatable.get(CPU, 0), node.allocatable.get(MEMORY, 0))
+            asked = (
+                sum(t.pod.placement.requests.cpu for t in tasks),
+                sum(t.pod.placement.requests.memory for t in tasks),
+            )
+            load = max((a / h for a, h in zip(asked, has, strict=True) if h), default=0.0)
+            found.append(
+                Trait(
+                    node.name,
+                    len(moves),
+                    max(chains, default=0.0),
+                    sum(chains),
+                    node_times.timed(node.name, moves, terms).seconds,
+                    load,
+                    node.zone,
+                    node.created_at,
+                )
+            )
+        return found
+
+
+# From verdicts to the plan's order: the best order that was found, with what it leaves out, and its rounds.
+
+
+def settled(world: Survey) -> tuple[Survey, Judgement, Chosen]:
+    """What is judged and chosen. Singles that would be restarted, and whose new pod finds no place while they are
+    there, go as they would without that: the world that is returned knows them."""
+    while True:
+        judgement = judge_pods(world, world.accepted)
+        chosen = choose(world, judgement)
+        alone = without_a_second(judgement, chosen.judgement) if world.policy.surge_singles else frozenset()
+        if not alone:
+            return world, judgement, chosen
+        world = replace(world, no_second=world.no_second | alone)
+
+
+def without_a_second(before: Judgement, after: Judgement) -> frozenset[str]:
+    """UIDs of those that were to be restarted until places were reserved."""
+    going = {
+        p.pod.uid
+        for on in before.pods.values()
+        for p in on
+        if p.said and p.manner.means is Means.RESTART and p.verdict is not PodVerdict.BLOCKED
+    }
+    kept = (p.pod.uid for on in after.pods.values() for p in on if going and p.verdict is PodVerdict.BLOCKED)
+    return frozenset(going.intersection(kept))
+
+
+def choose(world: Survey, judgement: Judgement) -> Chosen:
+    """Order what can go, and reserve places for it.
+
+    A pod without a place, or for which its budget is used up for good, blocks its node: it is left out then. No more
+    orders are tried once the best so far leaves a single that is to be restarted without a place: see `settled`.
+    """
+    clock, before = Clock(world), judgement
+    while True:
+        trials = Trials(world, work_of(world, judgement), clock)
+        best, tried = best_of(
+            world,
+            trials,
+            partial(_finished, world, judgement, trials, clock),
+            lambda found: world.policy.surge_singles and bool(without_a_second(before, found.judgement)),
+        )
+        if not best.order.refused:
+            return replace(best, tried=tried)
+        # Others may have had their places in the successors of the nodes that are left out now: all begins anew.
+        judgement = _used_up(judgement, best.order)
+
+
+def _finished(world: Survey, judgement: Judgement, trials: Trials, clock: Clock, trial: Trial) -> Chosen:
+    """All that comes of a trial: who stays after all, the rounds, and the run of exactly that."""
+    landing = trials.landing()
+    after, work = judgement, trials.work
+    if landing.homeless:
+        after = without_homeless(world, judgement, landing)
+        work = work_of(world, after)
+    begun_s = {span.node: span.start_s for span in trial.timeline.nodes}
+    activation = tuple(node for node in (*trial.nodes, *trial.refused) if node in work.tasks)
+    waves = waves_of(world, activation, begun_s, landing.needs, trial.gates)
+    order = arrange(work.tasks, work.per_round, activation, waves, as_given=trial.name == GIVEN)
+    strict = any(task.late or task.for_good for tasks in work.tasks.values() for task in tasks)
+    same = not (strict or landing.homeless or trial.timeline.stuck) and set(activation) == set(trial.nodes)
+    usual = Usual(trials.moves, trial.timeline) if same else None
+    made = Chosen(trial.name, after, work, order, activation, begun_s, landing, clock, usual, (), trials.ground)
+    return made if order.refused else timed(made)
+
+
+def timed(made: Chosen) -> Chosen:
+    """`made` with the run of exactly that, and its nodes in the order in which that empties them, wave by wave."""
+    usual, order = made.usual or usual_run(made.clock, made.course), made.order
+    if made.name != GIVEN:
+        empty_s = {span.node: span.empty_s for span in usual.timeline.nodes}
+        nodes = sorted(order.nodes, key=lambda node: (order.wave[node], empty_s.get(node, inf)))
+        order = replace(order, nodes=tuple(nodes))
+    return replace(made, usual=usual, order=order)
+
+
+def waves_of(
+    world: Survey,
+    activation: Sequence[str],
+    begun_s: Mapping[str, float],
+    needs: Mapping[str, Sequence[str]],
+    kept: Mapping[str, int],
+) -> Waves:
+    """The waves in which nodes go; those of `kept` keep theirs, for their places were found in these waves."""
+    begun = sorted(activation, key=lambda node: begun_s.get(node, inf))
+    there = set(activation)
+    generation = generations(begun, {node: [x for x in needs.get(node, ()) if x in there] for node in begun})
+    gated = gates(world, activation, kept)
+    return Waves(gated or generation, generation, gated=bool(gated))
+
+
+def without_homeless(world: Survey, judgement: Judgement, landing: Landing) -> Judgement:
+    """What finds no place is blocked, or waits for a new node."""
+    judged = places.AfterLanding(world, landing).judged
+    pods = {name: tuple(map(judged, on)) for name, on in judgement.pods.items()}
+    return replace(judgement, pods=pods)
+
+
+def _used_up(judgement: Judgement, order: Order) -> Judgement:
+    """What no round can take is blocked by a budget that is used up for good."""
+    refused = {task.pod.uid: judgement.budgets[limit].budget for task, limit in order.refused}
+    pods = {
+        name: tuple(used_up(p, refused[p.pod.uid]) if p.pod.uid in refused else p for p in on)
+        for name, on in judgement.pods.items()
+    }
+    return replace(judgement, pods=pods, used_up=judgement.used_up | {budget.key for budget in refused.values()})

@@ -1,0 +1,260 @@
+"""The differences of two plans as data: the rows that every format shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TypeAlias
+
+from kubectl_eksdoc.baseline.changes import Asked, Since
+from kubectl_eksdoc.drain.outcome import TargetVerdict
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.errors import Drifted
+from kubectl_eksdoc.model.baseline import Baseline, BudgetOutline, Promise, TargetOutline
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.earlier import FindingOutline
+from kubectl_eksdoc.model.findings import Status
+
+Value: TypeAlias = int | float | str | None
+"""A figure of one plan; None where it has none."""
+
+_DECIMALS = 6
+"""Differences of floats are rounded, so that 0.3 - 0.1 is 0.2."""
+
+
+class Measure(str, Enum):
+    """The figures of a plan that are compared, in the order in which they are shown."""
+
+    NODES = "nodes"
+    DRAINED = "nodes-drained"
+    PARTIAL = "nodes-drained-in-part"
+    SKIPPED = "nodes-skipped"
+    REFUSED = "nodes-refused"
+    NOT_JUDGED = "nodes-not-judged"
+    EVICTIONS = "evictions"
+    LEFT = "pods-left"
+    ROUNDS = "rounds"
+    WAVES = "waves"
+    P50 = "p50-seconds"
+    P95 = "p95-seconds"
+    BOUND = "lower-bound-seconds"
+    BINDS = "lower-bound-binds"
+    GAP = "gap"
+    PEAK = "peak-away"
+    BLOCKERS = "blockers"
+    UNKNOWNS = "unknowns"
+    WARNINGS = "warnings"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measure of both plans."""
+
+    what: Measure
+    before: Value
+    now: Value
+
+    @property
+    def differs(self) -> bool:
+        return self.before != self.now
+
+    @property
+    def change(self) -> int | float | None:
+        """`now` less `before`; None for words, and where one of the plans has no such figure."""
+        if isinstance(self.before, (int, float)) and isinstance(self.now, (int, float)):
+            return round(self.now - self.before, _DECIMALS)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetChange:
+    """A node with another verdict; None where it is no target of that plan."""
+
+    name: str
+    before: TargetOutline | None
+    now: TargetOutline | None
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetChange:
+    """A budget with another verdict or allowance; None where that plan knows of no pod of it on its targets."""
+
+    key: str
+    before: BudgetOutline | None
+    now: BudgetOutline | None
+
+
+class Change(str, Enum):
+    """What became of a finding. What one of the plans could not judge has neither come nor gone."""
+
+    NEW = "new"
+    NOT_JUDGED_BEFORE = "not-judged-before"  # found now, and the baseline could not answer its question
+    CHANGED = "changed"  # of another status or severity
+    NOT_JUDGED_NOW = "not-judged-now"  # found then, and this plan cannot answer its question
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class FindingChange:
+    """One code on one subject; `before` or `now` is None where that plan does not say it."""
+
+    change: Change
+    before: FindingOutline | None
+    now: FindingOutline | None
+
+    @property
+    def either(self) -> FindingOutline:
+        """What is said of it now, else what was said."""
+        said = self.now or self.before
+        assert said is not None, "a change is of something"
+        return said
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """This plan against `baseline`. `doubt` says why it may be of another cluster, "" when it is of this one.
+
+    `figures` holds every measure, also those that are equal; the other lists only what differs.
+    """
+
+    baseline: Baseline
+    doubt: str
+    figures: tuple[Figure, ...]
+    asked: tuple[Asked, ...]
+    targets: tuple[TargetChange, ...]
+    budgets: tuple[BudgetChange, ...]
+    findings: tuple[FindingChange, ...]
+    unchanged: int  # findings that both plans have, of one status and severity
+    read_before: tuple[str, ...]  # kinds that were known only when the baseline was made
+    read_now: tuple[str, ...]  # kinds that are known only now
+    since: Since  # the findings as every command tells them
+
+    @property
+    def same_nodes(self) -> bool:
+        """True when both plans are of the same targets."""
+        return all(change.before and change.now for change in self.targets)
+
+    @property
+    def like_with_like(self) -> bool:
+        """True when both plans are of the same targets and could judge the same: else no change is good or bad."""
+        opened = any(
+            TargetVerdict.UNKNOWN.value in {side.verdict for side in (change.before, change.now) if side}
+            for change in self.targets
+        )
+        return self.same_nodes and not opened and not self.read_before and not self.read_now
+
+    @property
+    def nothing_differs(self) -> bool:
+        differing = (self.read_before, self.read_now, self.asked, self.targets, self.budgets, self.findings)
+        return not any(differing) and not any(figure.differs for figure in self.figures)
+
+
+# Whether the world is still what a plan was read for: if it is not, nothing of that plan may be done.
+#
+# Pods come and go in any cluster. What is the same decision is no drift: a pod that has gone, or one that its owner
+# made in place of others that the plan evicts. Everything else is another plan than the one that was read.
+
+
+_MOST_NAMES = 5
+
+
+def promise_of(plan: DrainPlan) -> Promise:
+    """What a reader of this plan knows of what will be done."""
+    return Promise(
+        {target.node.name: (target.node.uid, target.verdict.value) for target in plan.targets},
+        {
+            e.pod.uid: (e.pod.key, e.pod.owner.uid if e.pod.owner is not None else "", e.manner.means.value)
+            for e in plan.evictions
+        },
+        {headroom.budget.key: headroom.verdict.value for headroom in plan.budgets},
+        frozenset(finding.code.name for finding in plan.findings if finding.status is Status.UNKNOWN),
+    )
+
+
+def check_drift(read: Promise, plan: DrainPlan, since: str, next_step: str) -> None:
+    """`since` what time (``the plan was shown``), and what to do instead, a sentence.
+
+    Raises:
+        Drifted: what this plan would do is not what was read.
+    """
+    differs = drift(read, promise_of(plan))
+    if differs:
+        said = "\n".join(f"- {each}" for each in differs)
+        raise Drifted(f"the cluster has changed since {since}", f"{said}\nNothing was done. {next_step}")
+
+
+def drift(read: Promise, now: Promise) -> tuple[str, ...]:
+    """A sentence without its full stop for everything that is another decision now; none where nothing is."""
+    return (*_nodes(read, now), *_pods(read, now), *_manners(read, now), *_budgets(read, now), *_unknown(read, now))
+
+
+def _nodes(read: Promise, now: Promise) -> Iterator[str]:
+    for name in sorted(read.nodes.keys() | now.nodes.keys()):
+        if name not in now.nodes:
+            yield f"node {name} is not there any more, or not selected"
+        elif name not in read.nodes:
+            yield f"node {name} is selected and was not in the plan"
+        elif read.nodes[name][0] != now.nodes[name][0]:
+            yield f"node {name} is another one than in the plan: its uid differs"
+        elif read.nodes[name][1] != now.nodes[name][1]:
+            yield f"node {name} was {read.nodes[name][1]} and is {now.nodes[name][1]} now"
+
+
+def _pods(read: Promise, now: Promise) -> Iterator[str]:
+    owners = {owner for _, owner, _ in read.evicted.values()} - {""}
+    new = sorted(key for uid, (key, owner, _) in now.evicted.items() if uid not in read.evicted and owner not in owners)
+    if new:
+        more = f" and {len(new) - _MOST_NAMES} more" if len(new) > _MOST_NAMES else ""
+        what = "a pod that the plan does not evict" if len(new) == 1 else "pods that the plan does not evict"
+        yield f"{what} would be evicted: {', '.join(new[:_MOST_NAMES])}{more}"
+
+
+def _manners(read: Promise, now: Promise) -> Iterator[str]:
+    for uid in sorted(read.evicted.keys() & now.evicted.keys(), key=lambda each: now.evicted[each]):
+        key, _, means = now.evicted[uid]
+        if read.evicted[uid][2] != means:
+            yield f"{key} was to go by {read.evicted[uid][2]} and goes by {means} now"
+
+
+def _budgets(read: Promise, now: Promise) -> Iterator[str]:
+    """One that has pods on the targets no more may be gone with them, which is no drift."""
+    for key in sorted(read.budgets.keys() & now.budgets.keys()):
+        if read.budgets[key] != now.budgets[key]:
+            yield f"budget {key} was {read.budgets[key]} and is {now.budgets[key]} now"
+    for key in sorted(now.budgets.keys() - read.budgets.keys()):
+        yield f"budget {key} guards pods on the targets and was not in the plan"
+
+
+def _unknown(read: Promise, now: Promise) -> Iterator[str]:
+    for code in sorted(now.unknown - read.unknown):
+        yield f"{code} cannot be judged any more"
+
+
+# Whether a plan of a cluster that was read anew would be the plan that there is.
+
+
+def unchanged(before: Cluster, after: Cluster) -> bool:
+    """Whether all facts are the same that a plan may rest on: not when they were read, and not when a lock was renewed.
+
+    While pods are being deleted, time itself is such a fact.
+    """
+    if _passes(before) or _passes(after) or _spared(before) != _spared(after):
+        return False
+    return _timeless(before, after) == after
+
+
+def _timeless(before: Cluster, after: Cluster) -> Cluster:
+    renewed = {(lease.namespace, lease.name): lease.renewed_at for lease in after.leases}
+    leases = tuple(replace(each, renewed_at=renewed.get((each.namespace, each.name))) for each in before.leases)
+    return replace(before, observed_at=after.observed_at, leases=leases)
+
+
+def _passes(cluster: Cluster) -> bool:
+    leaving = any(pod.deletion_deadline is not None for pod in cluster.pods)
+    return leaving or any(lock.until is not None for each in cluster.workloads for lock in each.reboot_locks)
+
+
+def _spared(cluster: Cluster) -> list[str]:
+    """Some are to be left alone only for so long."""
+    return [pod.uid for pod in cluster.pods if pod.annotations and pod.protected_at(cluster.observed_at)]

@@ -1,0 +1,286 @@
+"""Lower bounds: no run under the same terms is over earlier, whatever its order and however long it waits.
+
+Each bound looks at one thing that is scarce and forgets all others: a budget's slots, one node's own pods, the
+nodes that may be under way, the pace of evictions, waves, room. The largest binds; what would relax it is what
+makes the drain faster (see `relaxing`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import inf, sqrt
+from typing import NamedTuple
+
+from kubectl_eksdoc.drain.course import Move, Terms, apart_s
+from kubectl_eksdoc.drain.duration.clock import Time
+from kubectl_eksdoc.drain.duration.generations import Supply, generations, stream_s
+from kubectl_eksdoc.drain.duration.node_times import Drained, Nodes, timed
+from kubectl_eksdoc.drain.duration.timing import Job, chain_s, paced_s
+from kubectl_eksdoc.drain.duration.wave_times import waves_s
+from kubectl_eksdoc.kubernetes.replacement import Replacement
+
+
+class Scarce(str, Enum):
+    """What a bound is about. Of equal bounds the first in this order is the plainest to say."""
+
+    LONGEST_POD = "longest-pod"
+    BUDGET_CHAIN = "budget-chain"
+    NODE = "node"
+    RATE = "rate"
+    NODES_AT_ONCE = "nodes-at-once"
+    ROOM = "room"
+    WAVES = "waves"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """`seconds` from the start until the last node is done, at least (infinite: no run ends).
+
+    `subject` is what binds: a pod's uid, a limit, a node, a domain ("" for all nodes); "" for pace and waves.
+    `about` says why, `relax` what would relax it, each in a plain sentence without its final stop.
+    """
+
+    name: Scarce
+    seconds: float
+    about: str
+    subject: str
+    relax: str
+    units: int = 0  # how many slots or nodes at once there are, where that binds
+
+
+_PLAINEST = {name: place for place, name in enumerate(Scarce)}
+
+
+def bounds(nodes: Nodes, terms: Terms, keep: int = 3, supplies: Iterable[Supply] = ()) -> tuple[Bound, ...]:
+    """The `keep` largest bounds of every kind for draining `nodes` (name, pods to evict), largest first.
+
+    `terms` must name the slots of every limit of the pods, as for `simulate`; `supplies` are what there is too
+    little of for all nodes at once.
+    """
+    drained = [timed(node, given, terms) for node, given in nodes]
+    found = [*_together(drained, terms, keep), *_waves(drained, terms), *_generations(drained, terms, supplies)]
+    return tuple(sorted(found, key=largest_first))
+
+
+def _together(drained: Sequence[Drained], terms: Terms, keep: int) -> list[Bound]:
+    found = sorted(_chains(drained, terms), key=largest_first)[:keep]
+    for kind in (_pods(drained), _nodes(drained), _rate(drained, terms), _room(drained, terms)):
+        # What never ends does so for a limit's sake, and that is said once.
+        found += sorted((bound for bound in kind if bound.seconds < inf), key=largest_first)[:keep]
+    return found
+
+
+def binding(found: Iterable[Bound]) -> Bound:
+    """The largest of `found`, which must not be empty; of equal ones the plainest."""
+    return min(found, key=largest_first)
+
+
+def gap(makespan_s: float, bound: Bound) -> float | None:
+    """By what share a makespan exceeds the bound: 0.03 is 3 %. None where the bound is nothing or for ever."""
+    if bound.seconds <= 0 or bound.seconds == inf:
+        return None
+    return max(0.0, makespan_s / bound.seconds - 1)
+
+
+def largest_first(bound: Bound) -> tuple[float, int, str]:
+    """The key that sorts bounds: the largest first, of equal ones the plainest."""
+    return (-bound.seconds, _PLAINEST[bound.name], bound.subject)
+
+
+def domain_words(domain: str) -> str:
+    """`` of zone-a``, or nothing for all nodes."""
+    return f" of {domain}" if domain else ""
+
+
+def _pods(drained: Sequence[Drained]) -> Iterator[Bound]:
+    for node in drained:
+        if node.moves:
+            took = [head + tail for head, _, tail in node.jobs]
+            longest = took.index(max(took))
+            job, move = node.jobs[longest], node.moves[longest]
+            why = "one pod of {} takes that long, with what must come before and after it on its node"
+            relax = "a shorter grace period, or a faster stop, of that pod"
+            if move.waits_s:
+                relax = "that it finishes sooner, or a shorter --wait-jobs"
+            yield Bound(Scarce.LONGEST_POD, job.head + job.tail, why.format(node.name), move.uid, relax)
+
+
+def _chains(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
+    users: dict[str, list[Job]] = defaultdict(list)
+    for node in drained:
+        for job, move in zip(node.jobs, node.moves, strict=True):
+            for limit in move.limits:
+                users[limit].append(job)
+    for limit, jobs in users.items():
+        slots = terms.slots[limit]
+        if len(jobs) <= slots:
+            continue  # its pods need not wait for each other: the longest of them says as much
+        seconds = chain_s(jobs, slots, apart_s(terms))
+        why = f"{limit} lets {slots} of its {len(jobs)} pods be away at a time"
+        relax = f"let {slots + 1} pods of {limit} be away at a time, or make their replacements Ready sooner"
+        if seconds == inf:
+            why = f"pods that nothing replaces use {limit} up for good before the last of its {len(jobs)} can go"
+            relax = f"let more pods of {limit} be away at a time, or give up those that nothing replaces last"
+        yield Bound(Scarce.BUDGET_CHAIN, seconds, why, limit, relax)
+
+
+def _nodes(drained: Sequence[Drained]) -> Iterator[Bound]:
+    for node in drained:
+        why = f"{node.name} alone takes that long for its {len(node.moves)} pods"
+        relax = f"let more pods of {node.limit} be away at a time" if node.limit else "faster stops of its pods"
+        yield Bound(Scarce.NODE, node.seconds, why, node.name, relax)
+
+
+def _rate(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
+    jobs = [job for node in drained for job in node.jobs]
+    if not terms.between_s or len(jobs) < 2:
+        return
+    why = f"{len(jobs)} evictions are at least {terms.between_s:g} s apart"
+    if terms.burst > 1:
+        why = f"{len(jobs)} evictions are requested at no more than {1 / terms.between_s:g} a second"
+    yield Bound(Scarce.RATE, paced_s(jobs, terms.between_s, terms.burst), why, "", "allow more evictions per second")
+
+
+def _room(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
+    for domain, room in terms.at_once.items():
+        times = [n.seconds for n in drained if not domain or domain in terms.domains.get(n.name, ())]
+        if len(times) > room:
+            seconds = chain_s([Job(0.0, time, time) for time in times], room)
+            why = f"{len(times)} nodes{domain_words(domain)} are drained {room} at a time"
+            yield Bound(
+                Scarce.NODES_AT_ONCE,
+                seconds,
+                why,
+                domain,
+                f"drain {room + 1} nodes{domain_words(domain)} at a time",
+                room,
+            )
+
+
+def _waves(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
+    by_wave: dict[int, list[Drained]] = defaultdict(list)
+    for node in drained:
+        by_wave[terms.waves.get(node.name, 0)].append(node)
+    if len(by_wave) < 2:
+        return
+    seconds = waves_s(
+        [by_wave[wave] for wave in sorted(by_wave)],
+        terms,
+        lambda wave: max(bound.seconds for bound in _together(wave, terms, 1)),
+    )
+    if seconds < inf:
+        why = f"{len(by_wave)} waves come one after the other, each when all nodes of the one before are done"
+        yield Bound(Scarce.WAVES, seconds, why, "", "make waves larger")
+    else:
+        why = "pods that nothing replaces use a limit up for good, and pods of a later wave need it"
+        yield Bound(Scarce.WAVES, seconds, why, "", "put nodes with such pods into the last wave")
+
+
+def _generations(drained: Sequence[Drained], terms: Terms, supplies: Iterable[Supply]) -> Iterator[Bound]:
+    """All generations but the last are renewed before the last is done; and room is kept until a node is renewed."""
+    if terms.renewed_after_s is None:
+        return
+    alone_s = {node.name: node.seconds for node in drained}
+    for supply in supplies:
+        fastest = min((alone_s[name] for name, asked in supply.asked.items() if asked and name in alone_s), default=0.0)
+        number = generations(supply)
+        in_steps = (number - 1) * (fastest + terms.renewed_after_s) + fastest if number > 1 else 0.0
+        in_flow = stream_s(supply, alone_s, terms.renewed_after_s)
+        why = f"with the {supply.what} there is, nodes go in {number} generations, each where the one before was"
+        if in_flow > in_steps:
+            why = f"the {supply.what} there is, is lent to the pods of a node until a new one has joined in its place"
+        if max(in_steps, in_flow) > 0:
+            relax = "more nodes that join before the drain (--surge)"
+            yield Bound(Scarce.ROOM, max(in_steps, in_flow), why, supply.what, relax)
+
+
+# The part of a large drain that tells how long all of it takes: the evictions of the budgets that take longest.
+#
+# It may stand for the whole only where budgets alone decide. A wave ends with the last of all its pods, and a new node
+# is asked for by the first of those that need it, so that a part of either is another drain.
+
+
+_CERTAIN = 2.0
+"""Standard deviations above its mean: a sum of many times is hardly ever more."""
+
+
+class Part(NamedTuple):
+    """`rest_s`: what is left out hardly ever takes longer than that."""
+
+    nodes: Nodes
+    rest_s: float
+
+
+class _Chain(NamedTuple):
+    """All evictions of one limit: how many, and how long they hardly ever take more than together."""
+
+    number: int
+    most_s: float
+
+
+def longest_part(nodes: Nodes, terms: Terms, most: int) -> Part | None:
+    """The evictions of the limits that may take longest: of one at least, of more while they are no more than `most`.
+
+    None where something besides budgets makes nodes, pods or replacements wait, or nothing waits at all.
+    """
+    if terms.waves or terms.at_once or terms.between_s or _waits(nodes):
+        return None
+    chains = _longest_part_chains(nodes, terms)
+    chosen: set[str] = set()
+    for limit in sorted(chains, key=lambda limit: (-chains[limit].most_s, limit)):
+        if not chosen or chains[limit].number <= most:
+            chosen.add(limit)
+            most -= chains[limit].number
+        if most <= 0:
+            break
+    if not chosen:
+        return None
+    picked = [(node, [move for move in moves if not chosen.isdisjoint(move.limits)]) for node, moves in nodes]
+    left = [chain.most_s for limit, chain in chains.items() if limit not in chosen]
+    stops = {(move.stop_s, move.slow_stop_s) for _, moves in nodes for move in moves}
+    tail_s = max(map(max, stops), default=0.0)
+    # A node has its critical pods stop after the others.
+    return Part([(node, moves) for node, moves in picked if moves], max([2 * tail_s + terms.settle_s, *left]))
+
+
+def _longest_part_chains(nodes: Nodes, terms: Terms) -> dict[str, _Chain]:
+    number: dict[str, int] = defaultdict(int)
+    means: dict[str, float] = defaultdict(float)
+    variances: dict[str, float] = defaultdict(float)
+    known: dict[tuple[float, float, float, float, bool, bool], tuple[float, float]] = {}
+    for move in (move for _, moves in nodes for move in moves):
+        _, limits, stop_s, start_s, after, _, _, _, _, slow_stop_s, slow_start_s, _, kin = move
+        if not limits or after is Replacement.NEVER:
+            continue
+        after_gone = after is Replacement.AFTER_GONE
+        key = start_s, slow_start_s, stop_s, slow_stop_s, after_gone, bool(kin)
+        moments = known.get(key)
+        if moments is None:
+            moments = known[key] = _moments(move, after_gone)
+        for limit in limits:
+            number[limit] += 1
+            means[limit] += moments[0] + terms.lag_s
+            variances[limit] += moments[1]
+    return {
+        limit: _Chain(count, (means[limit] + _CERTAIN * sqrt(variances[limit])) / terms.slots[limit])
+        for limit, count in number.items()
+    }
+
+
+def _moments(move: Move, after_gone: bool) -> tuple[float, float]:
+    """Mean and variance of how long the eviction keeps its slots."""
+    start = Time.of(move.start_s, move.slow_start_s)
+    if not after_gone:
+        return start.mean_s, start.variance
+    stop = Time.of(move.stop_s, move.slow_stop_s)
+    if move.kin:  # its kin may all be slow at once
+        return start.mean_s + max(move.stop_s, move.slow_stop_s), start.variance
+    # Nothing outlasts a slow stop, so its mean is no more than that either.
+    return start.mean_s + min(stop.mean_s, max(move.stop_s, move.slow_stop_s)), start.variance + stop.variance
+
+
+def _waits(nodes: Nodes) -> bool:
+    return any(move.waits_for or move.waits_s for _, moves in nodes for move in moves)

@@ -1,0 +1,329 @@
+"""How long the drain takes: the plan's order run in virtual time, once as usual, and many times with luck."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kubectl_eksdoc.drain.course import Move, Moved, Reserved, Span, Terms, Timeline
+from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce, bounds, gap
+from kubectl_eksdoc.drain.duration.clock import LAG_S, NEW_NODE_S, SETTLE_S, Clock, any_waves, terms_of
+from kubectl_eksdoc.drain.duration.generations import Amounts, Supply, supplies
+from kubectl_eksdoc.drain.duration.node_times import Nodes
+from kubectl_eksdoc.drain.duration.quantiles import MOST_RUNS, Pace, levels, quantiles
+from kubectl_eksdoc.drain.duration.slow_nodes import Relaxation, relaxations, slow_nodes
+from kubectl_eksdoc.drain.duration.timing import SHORTEST_STOP_S
+from kubectl_eksdoc.drain.order.rounds import Order, gates
+from kubectl_eksdoc.drain.order.strategies import Work
+from kubectl_eksdoc.drain.outcome import SlowNode
+from kubectl_eksdoc.drain.policy import ALL, DrainPolicy, Means, burst
+from kubectl_eksdoc.drain.simulation import simulate
+from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.verdicts.pods import ungated
+from kubectl_eksdoc.model.durations import in_words
+from kubectl_eksdoc.model.pods import Pod
+
+# What the estimate takes for granted of what it cannot see: the pace of the control plane, health of targets.
+
+
+EVICTIONS_PER_SECOND = 8.0
+"""What a control plane with default limits does, roughly.
+
+Its controllers may make 20 requests a second each (pkg/controller/apis/config/v1alpha1/defaults.go); an eviction
+costs the disruption controller about two of them and the ReplicaSet controller three. EKS' settings are not known.
+"""
+
+WORTH_SAYING = 1 / 3
+"""The share of the estimate from which on the control plane's pace may decide."""
+
+
+def caveats(world: Survey, pods: Sequence[Pod], p50_s: float) -> Iterator[str]:
+    """Assumptions about evicting `pods` in `p50_s` seconds, each a clause."""
+    least_s = len(pods) / EVICTIONS_PER_SECOND
+    if least_s > WORTH_SAYING * p50_s:
+        yield (
+            f"the control plane keeps pace; one with default limits does about {EVICTIONS_PER_SECOND:g} evictions a "
+            f"second: then it takes at least {in_words(least_s)}"
+        )
+    ungated_targets = _ungated_targets(world, pods)
+    if ungated_targets:
+        are = "pod is a target" if ungated_targets == 1 else "pods are targets"
+        yield (
+            f"a load balancer's target is healthy when its pod is Ready: {ungated_targets} {are} by ip without a "
+            "readiness gate, and when the load balancer sends traffic to the new ones is not known"
+        )
+
+
+def _ungated_targets(world: Survey, pods: Sequence[Pod]) -> int:
+    """How many of `pods` get traffic straight from a load balancer that no readiness gate waits for."""
+    known: dict[object, bool] = {}
+    count = 0
+    for pod in pods:
+        if pod.namespace in world.balanced:
+            like = (pod.namespace, id(pod.labels), pod.readiness_gates)  # replicas share their labels
+            if like not in known:
+                service = ungated(world, pod)
+                known[like] = service is not None and service.ip_targets
+            count += known[like]
+    return count
+
+
+GOOD_ENOUGH = 1.02
+"""An order this close to the lower bound is not improved upon."""
+
+MOST_RELAXATIONS = 3
+MANY_MOVES = 30_000
+"""Each relaxation is one more simulation; beyond this many evictions it would take longer than the plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """The run that takes the p50, to be run again when more is known. `by`: so many times as long as these times tell
+    it takes."""
+
+    nodes: Nodes
+    terms: Terms
+    needs: Mapping[str, Sequence[str]]
+    by: float = 1.0
+
+    def takes_s(self, stops: Mapping[str, float], starts: Mapping[str, float]) -> float | None:
+        """Where pods of these uids take so long to stop, and their replacements to start; None: it has no end."""
+        nodes = [(node, [_timed(move, stops, starts) for move in moves]) for node, moves in self.nodes]
+        timeline = simulate(nodes, self.terms, Reserved(self.needs), brief=True)
+        return None if timeline.stuck else timeline.makespan_s * self.by
+
+
+def _timed(move: Move, stops: Mapping[str, float], starts: Mapping[str, float]) -> Move:
+    stop_s, start_s = stops.get(move.uid, move.stop_s), starts.get(move.uid, move.start_s)
+    return move._replace(stop_s=stop_s, start_s=start_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Seconds from the first cordon to the last node done: see `quantiles`, also for `runs` and `part`.
+
+    All else is of one run that takes the p50 (see `levels`): `spans` by node; `moves`; `peak_away`, the most pods that
+    are evicted and not yet replaced by a Ready one at any moment. `slow_s`: when each node is done in one that takes
+    the p95. `measured`: of so many of the `workloads` runs have measured how long their pods stop. `level`: how slow
+    pods are in the first, as a draw of the normal distribution.
+    """
+
+    p50_s: float
+    p95_s: float
+    spans: tuple[Span, ...]
+    peak_away: int
+    assumptions: tuple[str, ...]
+    bounds: tuple[Bound, ...] = ()  # of any run at that pace, largest first: the first decides how long it takes
+    gap: float | None = None  # how much longer it is than any at that pace: 0.03 is 3 %
+    relaxations: tuple[Relaxation, ...] = ()
+    moves: tuple[Moved, ...] = ()
+    slow_nodes: tuple[SlowNode, ...] = ()  # at which the own update of their group gives up, the slowest first
+    runs: int = MOST_RUNS
+    part: int = 0
+    rerun: Rerun | None = field(default=None, compare=False, repr=False)
+    least: tuple[Bound, ...] = ()  # of any run at any pace, largest first: none is faster than the first
+    slow_s: Mapping[str, float] = field(default_factory=dict)
+    measured: int = 0
+    workloads: int = 0
+    level: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """A run at the usual pace: the evictions by node, and what came of them."""
+
+    moves: Mapping[str, Sequence[Move]]
+    timeline: Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What is to be timed. `activation`: the nodes in the order in which they are begun; `usual`: the run of exactly
+    this where it is known."""
+
+    order: Order
+    activation: tuple[str, ...]
+    work: Work
+    needs: Mapping[str, tuple[str, ...]]
+    waiting: Mapping[str, str]  # by uid, the new node that a replacement waits for
+    usual: Usual | None = None
+    asked: Mapping[str, Amounts] = field(default_factory=dict)  # see `supplies`
+    most_away: Mapping[str, int] = field(default_factory=dict)  # by budget, of its pods, whenever that is
+    tried: int = 0  # orders, where the search for a better one was cut short
+
+
+def estimate(clock: Clock, course: Course) -> Estimate | None:
+    """The estimate for what the plan drains; None when it drains nothing, or does not come to its end."""
+    if not course.activation:
+        return None
+    run = _Run(clock, course)
+    moves, terms = run.moves(), run.terms(slow=False)
+    usual = (course.usual or usual_run(clock, course)).timeline
+    pace = Pace(moves, terms, run.terms(slow=True))
+    times = None if usual.stuck else quantiles(pace, usual.makespan_s, course.needs)
+    if times is None:
+        return None  # an order that does not come to its end takes no time that could be told
+    level, (moves, terms, _), typical, slow_s = levels(pace, usual, times, course.needs)
+    p50_s = typical.makespan_s
+    evicted = [booking.task.pod for booking in course.order.bookings]
+    one_of_each = {pod.owner.uid if pod.owner is not None else pod.uid: pod for pod in evicted}.values()
+    measured, workloads = _measured(clock, one_of_each)
+    scarce: tuple[Supply, ...] = ()
+    if clock.world.policy.surge is not None:
+        scarce = tuple(supplies(clock.world, course.work, course.waiting, course.asked))
+    in_any_waves = any_waves(clock.world, terms, course.activation)
+    found = bounds(moves, in_any_waves, supplies=scarce)
+    least = bounds(run.soonest(), _at_best(in_any_waves, course), keep=1, supplies=scarce)
+    named = _named(clock.world, (*found, *least))
+    near = bool(found) and p50_s <= GOOD_ENOUGH * found[0].seconds
+    tried = MOST_RELAXATIONS if len(course.order.bookings) <= MANY_MOVES else 0
+    return Estimate(
+        p50_s=p50_s,
+        p95_s=max(p50_s, *slow_s.values()),
+        runs=times.runs,
+        part=times.part,
+        spans=typical.nodes,
+        slow_s=slow_s,
+        measured=measured,
+        workloads=workloads,
+        level=level,
+        peak_away=typical.peak_away,
+        assumptions=(
+            *_assumptions(clock, course, one_of_each, near, _stops(measured, workloads)),
+            times.said,
+            *caveats(clock.world, evicted, p50_s),
+        ),
+        least=named[len(found) :],
+        bounds=named[: len(found)],
+        gap=gap(p50_s, found[0]) if found else None,
+        moves=typical.moves,
+        rerun=Rerun(
+            moves, terms, course.needs, p50_s / usual.makespan_s if p50_s and not level and usual.makespan_s else 1.0
+        ),
+        slow_nodes=slow_nodes(clock, course.work, course.activation),
+        relaxations=relaxations(moves, terms, found, tried, before=typical, needs=course.needs, regroup=run.regroup),
+    )
+
+
+def usual_run(clock: Clock, course: Course) -> Usual:
+    """The run of `course` at the usual pace."""
+    run = _Run(clock, course)
+    return Usual(dict(run.moves()), run.simulated())
+
+
+class _Run:
+    """The same course at the usual pace and at the slow one."""
+
+    def __init__(self, clock: Clock, course: Course) -> None:
+        self._clock = clock
+        self._course = course
+        tasks = [booking.task for booking in course.order.bookings]
+        # Where it matters who goes last the plan's order is kept to; else what waits is served.
+        self._strict = frozenset(limit for task in tasks if task.late or task.for_good for limit in task.limits)
+        self._turns = {task.pod.uid: turn for turn, task in enumerate(tasks)} if self._strict else {}
+
+    def moves(self) -> Nodes:
+        course = self._course
+        if course.usual is not None:
+            return [(node, course.usual.moves[node]) for node in course.activation]
+        tasks, turns, waiting, crowded = course.work.tasks, self._turns, course.waiting, course.work.crowded
+        return [
+            (node, self._clock.moves(tasks[node], turns=turns, waiting=waiting, crowded=crowded))
+            for node in course.activation
+        ]
+
+    def soonest(self) -> Nodes:
+        tasks = self._course.work.tasks
+        return [(node, self._clock.soonest(tasks[node])) for node in self._course.activation]
+
+    def terms(self, slow: bool) -> Terms:
+        order = self._course.order
+        return terms_of(
+            self._clock.world, self._course.work.per_round, order.wave if order.gated else {}, self._strict, slow
+        )
+
+    def regroup(self, domain: str) -> Mapping[str, int] | None:
+        """The waves if one node more of that domain ("": of all) could be under way; None where places forbid it."""
+        world, needs = self._clock.world, self._course.needs
+        return None if needs else gates(world, self._course.activation, more=domain or ALL)
+
+    def simulated(self) -> Timeline:
+        return simulate(self.moves(), self.terms(slow=False), Reserved(self._course.needs))
+
+
+def _at_best(terms: Terms, course: Course) -> Terms:
+    """Only what this tool itself insists on, and as much headroom as budgets have at best."""
+    slots = {limit: max(count, course.most_away.get(limit, 0)) for limit, count in terms.slots.items()}
+    renewed_after_s = None if terms.renewed_after_s is None else 0.0
+    at_once = burst(1 / terms.between_s) if terms.between_s else 1.0
+    return replace(terms, slots=slots, burst=at_once, lag_s=0.0, renewed_after_s=renewed_after_s, new_node_s=0.0)
+
+
+def _named(world: Survey, found: Sequence[Bound]) -> tuple[Bound, ...]:
+    """Bounds about pods name them as people do."""
+    pods = world.pods_with({bound.subject for bound in found if bound.name is Scarce.LONGEST_POD})
+    return tuple(
+        replace(bound, subject=pods[bound.subject].key)
+        if bound.name is Scarce.LONGEST_POD and bound.subject in pods
+        else bound
+        for bound in found
+    )
+
+
+def _measured(clock: Clock, one_of_each: Iterable[Pod]) -> tuple[int, int]:
+    """Of how many workloads it is known how long their pods stop, and how many there are; a pod of each owner."""
+    known = {clock.workload(pod) or pod.uid: bool(clock.stops.of(pod)) for pod in one_of_each}
+    return sum(known.values()), len(known)
+
+
+def _stops(measured: int, count: int) -> str:
+    """What the time that pods take to stop rests on, and why the estimate is a wide range."""
+    if measured == count:
+        return "pods stop as fast as they did in earlier runs"
+    of = "" if not measured else f" of {count - measured} of {count} workloads"
+    return (
+        f"how long pods{of} stop is not known, no journal of an earlier run says it: from {SHORTEST_STOP_S:g} s to "
+        "their grace period, all of a workload alike; so p50 and p95 are far apart until a run measures it"
+    )
+
+
+def _waited_for(policy: DrainPolicy, order: Order) -> Iterator[str]:
+    """What is assumed of pods that may finish first."""
+    waited = [booking.task.manner for booking in order.bookings if booking.task.manner.waits_s]
+    if not waited:
+        return
+    jobs = "1 pod of a Job takes" if len(waited) == 1 else f"{len(waited)} pods of Jobs take"
+    never = sum(manner.means is Means.PATIENCE for manner in waited)
+    ended = f" (by then {never} that must not be evicted {'has' if never == 1 else 'have'} finished)" if never else ""
+    yield (
+        f"{jobs} all of the {in_words(policy.wait_jobs)} of --wait-jobs{ended}: whether they finish sooner is not "
+        "known, and then the drain is over sooner"
+    )
+
+
+def _assumptions(clock: Clock, course: Course, one_of_each: Iterable[Pod], near: bool, stops: str) -> tuple[str, ...]:
+    surge = clock.world.policy.surge
+    workloads = {clock.workload(pod) for pod in one_of_each}
+    guessed = sorted(w for w in workloads if clock.starts.of(w).assumed)
+    said = [
+        stops,
+        f"a node is done {SETTLE_S:g} s after its last pod, a budget shows a Ready pod {LAG_S:g} s later",
+        f"a new node is Ready {NEW_NODE_S[0]:g} s after it is asked for, a slow one {NEW_NODE_S[1]:g} s"
+        if course.waiting or surge is not None
+        else "every replacement is scheduled at once (no waiting for new nodes)",
+    ]
+    said += _waited_for(clock.world.policy, course.order)
+    if course.tried and not near:
+        effort = clock.world.policy.effort
+        tried = "one order was tried" if course.tried == 1 else f"the best of {course.tried} orders is taken"
+        said.append(f"{tried}: more than --effort {effort} may find a better one")
+    if surge is not None:
+        first = {0: "no new node is", 1: "1 new node is"}.get(surge, f"{surge} new nodes are")
+        said.append(f"{first} Ready before the drain begins, and each drained node is replaced by a new one")
+    if guessed:
+        pooled = clock.starts.pooled
+        said.append(
+            f"{len(guessed)} of {len(workloads)} workloads have too few starts to learn from: theirs are assumed to "
+            f"take {pooled.p50_s:g} s, slow ones {pooled.p95_s:g} s"
+        )
+    return tuple(said)

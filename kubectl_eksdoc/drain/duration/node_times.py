@@ -1,0 +1,99 @@
+"""How long a node takes at least if all others waited for it, and what that leaves each of its pods."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import inf
+
+from kubectl_eksdoc.drain.course import Move, Terms, apart_s, hold_s
+from kubectl_eksdoc.drain.duration.timing import Job, chain_s, paced_s
+
+Nodes = Sequence[tuple[str, Sequence[Move]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """`jobs` belong to `moves` one by one; `seconds` from its cordon until it is done, at least.
+
+    A job's head is what must come before the pod on its node, its tail lasts until the node is done. `limit`
+    is what its pods take turns on if that decides, else "".
+    """
+
+    name: str
+    moves: tuple[Move, ...]
+    jobs: tuple[Job, ...]
+    seconds: float
+    limit: str
+
+
+def timed(name: str, moves: Sequence[Move], terms: Terms) -> Drained:
+    """The node `name` by itself: system-critical pods wait for all others to be gone."""
+    lag, settle = terms.lag_s, terms.settle_s
+    critical = [move for move in moves if move.critical]
+    if not critical:
+        jobs = tuple([_job(hold_s(move, lag), move.stop_s + settle, move.waits_s) for move in moves])
+        seconds, limit = _tier(jobs, moves, terms)
+        return Drained(name, tuple(moves), jobs, seconds or settle, limit)
+    ordinary = [move for move in moves if not move.critical]
+    first, limit = _tier([_job(hold_s(m, lag), m.stop_s, m.waits_s) for m in ordinary], ordinary, terms)
+    then, second_limit = _tier([_job(hold_s(m, lag), m.stop_s) for m in critical], critical, terms)
+    limit = limit if first >= then else second_limit
+    before = _before(ordinary, critical, terms)
+    jobs = tuple(
+        Job(max([first, m.waits_s, *(before[x] for x in m.limits)]), hold_s(m, lag), m.stop_s + settle)
+        if m.critical
+        else _job(hold_s(m, lag), m.stop_s + then + settle, m.waits_s)
+        for m in moves
+    )
+    seconds = first + then + settle
+    both, shared = _tier(jobs, moves, terms)
+    if both > seconds:
+        seconds, limit = both, shared
+    return Drained(name, tuple(moves), jobs, seconds, limit)
+
+
+@lru_cache(maxsize=1 << 14)
+def _job(hold: float, tail: float, head: float = 0.0) -> Job:
+    """Replicas share it: one object for all of them is quicker to have, and to compare."""
+    return Job(head, hold, tail)
+
+
+def _before(ordinary: Sequence[Move], critical: Sequence[Move], terms: Terms) -> dict[str, float]:
+    """By limit: when a critical pod can have a slot at the earliest, since all ordinary ones of its node come first.
+
+    By then its own slot was given back and the last ordinary pod of every other slot has at least begun, so at
+    most `slots` - 1 of them, less those that keep theirs for good, are still being replaced.
+    """
+    before: dict[str, float] = {}
+    for limit in {limit for move in critical for limit in move.limits}:
+        slots = terms.slots[limit]
+        holds = sorted(hold_s(move, terms.lag_s) for move in ordinary if limit in move.limits)
+        for_good = holds.count(inf)
+        finite = holds[: max(0, len(holds) - max(for_good, slots - 1))]
+        before[limit] = inf if for_good >= slots else max([sum(finite) / slots, *finite[-1:]])
+    return before
+
+
+def _tier(jobs: Sequence[Job], moves: Sequence[Move], terms: Terms) -> tuple[float, str]:
+    """Seconds until all of `jobs` are over, and the limit they take turns on, "" if none decides."""
+    if not jobs:
+        return 0.0, ""
+    best, decides = max([head + tail for head, _, tail in jobs]), ""
+    if terms.between_s and len(jobs) > 1:
+        best = max(best, paced_s(jobs, terms.between_s, terms.burst))
+    used = [limit for move in moves for limit in move.limits]
+    if len(set(used)) == len(used):
+        return best, decides  # most nodes: no two of its pods share a limit
+    crowded = {limit for limit, number in Counter(used).items() if number > terms.slots[limit]}
+    users: dict[str, list[Job]] = defaultdict(list)
+    for job, move in zip(jobs, moves, strict=True):
+        for limit in crowded.intersection(move.limits):
+            users[limit].append(job)
+    for limit in sorted(users):
+        seconds = chain_s(users[limit], terms.slots[limit], apart_s(terms))
+        if seconds > best:
+            best, decides = seconds, limit
+    return best, decides

@@ -1,0 +1,190 @@
+"""Nodes of managed groups at which EKS' own update of the group gives up: they alone take longer than it waits.
+
+The update is taken at its fastest: it evicts all pods of a node at once, asks budgets and nothing else that this
+plan minds, gives each pod its own grace period, and has room for every replacement.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from kubectl_eksdoc.amazon.group_updates import PATIENCE
+from kubectl_eksdoc.drain.course import Move, Reserved, Terms, Timeline
+from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce, domain_words, largest_first
+from kubectl_eksdoc.drain.duration.clock import LAG_S, Clock
+from kubectl_eksdoc.drain.duration.node_times import Drained, Nodes, timed
+from kubectl_eksdoc.drain.duration.timing import stop_of
+from kubectl_eksdoc.drain.order.rounds import Task
+from kubectl_eksdoc.drain.order.strategies import NEEDED, SOFT, Work
+from kubectl_eksdoc.drain.outcome import SlowNode
+from kubectl_eksdoc.drain.simulation import simulate
+from kubectl_eksdoc.model.durations import in_words
+from kubectl_eksdoc.model.findings import Finding, Remedy, Subject, When
+from kubectl_eksdoc.model.nodes import Node, NodeOwner
+
+_PATIENCE_S = PATIENCE.total_seconds()
+_OURS = (NEEDED, SOFT)
+"""Prefixes of the limits that are not budgets: only this plan minds them."""
+
+
+def slow_nodes(clock: Clock, work: Work, drained: Iterable[str]) -> tuple[SlowNode, ...]:
+    """Those of `drained` (names) that belong to a managed group and alone take too long, the slowest first."""
+    managed = {node.name: node for node in clock.world.targets if node.owner is NodeOwner.MANAGED}
+    terms = Terms(slots=work.per_round, lag_s=LAG_S)
+    found = []
+    for name in drained:
+        if name in managed and _may_be_slow(work.tasks[name], work):
+            slow = _slow(clock, managed[name], work.tasks[name], terms)
+            if slow is not None:
+                found.append(slow)
+    return tuple(sorted(found, key=lambda node: (-node.usual_s, -node.slow_s, node.node)))
+
+
+def _may_be_slow(tasks: Sequence[Task], work: Work) -> bool:
+    """Quickly: most nodes have neither a pod that may take so long nor two that take turns."""
+    if max([task.pod.grace_seconds for task in tasks], default=0) >= _PATIENCE_S:
+        return True
+    used = [limit for task in tasks for limit in task.limits]
+    if len(set(used)) == len(used):
+        return False
+    return any(number > work.per_round[limit] for limit, number in Counter(used).items())
+
+
+def _slow(clock: Clock, node: Node, tasks: Sequence[Task], terms: Terms) -> SlowNode | None:
+    moves = _moves(clock, tasks)
+    slow = timed(node.name, [move.slowed for move in moves], terms)
+    if slow.seconds < _PATIENCE_S:
+        return None
+    usual = timed(node.name, moves, terms)
+    decides = usual if usual.seconds >= _PATIENCE_S else slow
+    if decides.limit:
+        pods = tuple(task.pod.key for task in tasks if decides.limit in task.limits)
+        at_once = terms.slots[decides.limit]
+        return SlowNode(node.name, node.group, usual.seconds, slow.seconds, pods, decides.limit, at_once)
+    pod = _longest(tasks, decides).pod
+    return SlowNode(
+        node.name, node.group, usual.seconds, slow.seconds, (pod.key,), grace_s=0 if pod.finished else pod.grace_seconds
+    )
+
+
+def _moves(clock: Clock, tasks: Sequence[Task]) -> list[Move]:
+    """As the update evicts them: no tiers, and neither the user's grace period nor limits of this plan alone."""
+    made = []
+    for task, move in zip(tasks, clock.moves(tasks), strict=True):
+        stop_s, slow_stop_s = stop_of(task.pod, task.pod.grace_seconds)
+        limits = tuple(limit for limit in move.limits if not limit.startswith(_OURS))
+        made.append(move._replace(critical=False, stop_s=stop_s, slow_stop_s=slow_stop_s, limits=limits, waits_s=0.0))
+    return made
+
+
+def _longest(tasks: Sequence[Task], drained: Drained) -> Task:
+    pairs = zip(tasks, drained.jobs, strict=True)
+    return max(pairs, key=lambda pair: pair[1].head + pair[1].tail)[0]
+
+
+def findings(slow: Iterable[SlowNode]) -> Iterator[Finding]:
+    """One for each group: at which of its nodes its own update gives up, or may."""
+    groups: dict[str, list[SlowNode]] = defaultdict(list)
+    for node in slow:
+        groups[node.group].append(node)
+    for group, nodes in groups.items():
+        certain = sum(node.certain for node in nodes)
+        how = "gives up" if certain else "may give up"
+        count = certain or len(nodes)
+        more = f", and may at {len(nodes) - certain} more" if 0 < certain < len(nodes) else ""
+        yield Finding.of(
+            "node-slow",
+            Subject("NodeGroup", group),
+            tuple(_line(node) for node in nodes),
+            remedy=(
+                Remedy("Drain these nodes by this plan before that update: it waits for what is slow."),
+                *_remedies(nodes),
+            ),
+            how=how,
+            count=count,
+            more=more,
+            in_words=in_words(_PATIENCE_S),
+        )
+
+
+def _line(node: SlowNode) -> str:
+    pace = "" if node.certain else " if its pods are slow"
+    return f"node {node.node} takes at least {in_words(node.seconds)} alone{pace}: {node.why}"
+
+
+def _remedies(nodes: Sequence[SlowNode]) -> Iterator[Remedy]:
+    for budget in sorted({node.budget for node in nodes if node.budget}):
+        yield Remedy(f"Let more pods of budget {budget} be away at a time.", when=When.TOMORROW)
+    for pod in sorted({node.pods[0] for node in nodes if not node.budget}):
+        yield Remedy(f"Give pod {pod} a shorter grace period in its template.", when=When.TOMORROW)
+
+
+# What one step of relaxing would save: the drain run again in virtual time with one more of what binds.
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """The same order run again with `bound` relaxed by one step: `change` says which.
+
+    `saved_s` can be negative: a run that takes what is free at once may be slower with more (Graham's anomalies).
+    """
+
+    bound: Bound
+    change: str
+    makespan_s: float
+    saved_s: float
+
+
+def relaxations(
+    nodes: Nodes,
+    terms: Terms,
+    found: Iterable[Bound],
+    most: int = 3,
+    before: Timeline | None = None,
+    needs: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    regroup: Callable[[str], Mapping[str, int] | None] | None = None,
+) -> tuple[Relaxation, ...]:
+    """What one step would save of the `most` largest of `found` that have one: a simulation each, and one of the
+    drain as it is if its timeline is not given as `before`.
+
+    Steps: one more slot, one more node at once, half the time between evictions, half as many waves. The order
+    of `nodes` is kept, and what they need (see `Reserved`). Nothing where the drain as it is, or with that step,
+    does not come to its end. `regroup` gives the waves with one node more of a domain at once, where there are waves.
+    """
+    steps = [(bound, *step) for bound in sorted(found, key=largest_first) if (step := _step(bound, terms, regroup))]
+    if not steps:
+        return ()
+    before = before or simulate(nodes, terms, Reserved(needs))
+    if before.stuck:
+        return ()
+    tried = []
+    for bound, change, relaxed in steps[:most]:
+        after = simulate(nodes, relaxed, Reserved(needs), brief=True)
+        if not after.stuck:
+            tried.append(Relaxation(bound, change, after.makespan_s, before.makespan_s - after.makespan_s))
+    return tuple(tried)
+
+
+def _step(
+    bound: Bound, terms: Terms, regroup: Callable[[str], Mapping[str, int] | None] | None
+) -> tuple[str, Terms] | None:
+    if bound.name is Scarce.BUDGET_CHAIN:
+        slots = terms.slots[bound.subject]
+        return f"{bound.subject} {slots} → {slots + 1}", replace(terms, slots={**terms.slots, bound.subject: slots + 1})
+    if bound.name is Scarce.NODES_AT_ONCE:
+        change = f"nodes at once{domain_words(bound.subject)} {bound.units} → {bound.units + 1}"
+        if bound.subject in terms.at_once:
+            return change, replace(terms, at_once={**terms.at_once, bound.subject: bound.units + 1})
+        waves = regroup(bound.subject) if regroup is not None else None
+        return (change, replace(terms, waves=waves)) if waves else None
+    if bound.name is Scarce.RATE:
+        half = terms.between_s / 2
+        return f"time between evictions {terms.between_s:g} s → {half:g} s", replace(terms, between_s=half)
+    if bound.name is Scarce.WAVES:
+        place = {wave: i for i, wave in enumerate(sorted(set(terms.waves.values())))}
+        merged = {node: place[wave] // 2 for node, wave in terms.waves.items()}
+        return f"waves {len(place)} → {len(set(merged.values()))}", replace(terms, waves=merged)
+    return None

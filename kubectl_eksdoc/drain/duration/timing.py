@@ -1,0 +1,295 @@
+"""How long replacements take to start, learned from the pods that run now, and pods to stop, learned from earlier runs.
+
+What is not known is assumed and said.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf, sqrt
+from typing import NamedTuple
+
+from kubectl_eksdoc.model.pods import Pod
+
+MIN_SAMPLES = 3
+"""Fewer starts of a workload than this say little about the next one: the cluster's own are used with them."""
+
+LONGEST_START_S = 3600.0
+"""A pod that became Ready later than this did not take so long to start: it was ill in between."""
+
+RESOLUTION_S = 1.0
+"""Times in the API are cut to whole seconds: a start may have taken so much longer or less than they say."""
+
+FLAPPING = 5.0
+"""A start this many times the median of its siblings is taken for a pod that lost and regained readiness."""
+
+ASSUMED_START_S = (30.0, 120.0)
+"""p50 and p95 of a start where no pod of the whole cluster tells."""
+
+SHORTEST_STOP_S = 1.0
+"""The least that a stop is taken for which nobody measured; the most is the grace period. Nothing in the API tells."""
+
+SLOWER = 1.5
+"""Of fewer stops than `MIN_SAMPLES` the slowest may still be exceeded by so much."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartTime:
+    """Seconds from scheduling to Ready. `samples` starts were seen; `assumed`: too few, so others' are used. `least_s`:
+    none of them was faster; 0 where too few were seen."""
+
+    p50_s: float
+    p95_s: float
+    samples: int
+    assumed: bool = False
+    least_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class StartTimes:
+    """Build it with `learn`. `pooled` is what all pods of the cluster together tell."""
+
+    by_workload: Mapping[str, StartTime]
+    pooled: StartTime
+
+    def of(self, workload: str) -> StartTime:
+        return self.by_workload.get(workload, self.pooled)
+
+
+def learn(pods: Iterable[Pod], workload_of: Callable[[Pod], str]) -> StartTimes:
+    """Start times by workload. `workload_of` names what replicas of one kind share, "" for none.
+
+    Pods that restarted are left out, and of the others those that became Ready far later than their siblings.
+    """
+    seen: dict[str, list[float]] = defaultdict(list)
+    of_owner: dict[str, list[float]] = {}  # the same lists, by uid: asking for the workload of each pod takes longer
+    for pod in pods:
+        took = start_of(pod)
+        if took is not None:
+            uid = pod.owner.uid if pod.owner is not None else ""
+            found = of_owner.get(uid)
+            if found is None:
+                found = of_owner[uid] = seen[workload_of(pod)]
+            found.append(took)
+    kept = {workload: _steady(found) for workload, found in seen.items()}
+    everyone = sorted(took for found in kept.values() for took in found)
+    pooled = _assumed(everyone)
+    return StartTimes(
+        {
+            workload: StartTime(
+                _at(found, 0.5), _at(found, 0.95), len(found), least_s=max(0.0, found[0] - RESOLUTION_S)
+            )
+            if len(found) >= MIN_SAMPLES
+            else StartTime(max(_at(found, 0.5), 0.0), max(found[-1], pooled.p95_s), len(found), assumed=True)
+            for workload, found in kept.items()
+            if workload
+        },
+        pooled,
+    )
+
+
+def start_of(pod: Pod) -> float | None:
+    """Seconds this pod took from scheduling to Ready, None where that cannot be told."""
+    if not pod.ready or pod.restarted or pod.scheduled_at is None or pod.ready_at is None:
+        return None
+    took = (pod.ready_at - pod.scheduled_at).total_seconds()
+    return took if 0 <= took <= LONGEST_START_S else None
+
+
+def stop_of(pod: Pod, grace_s: float, seen: Sequence[float] = ()) -> tuple[float, float]:
+    """p50 and p95 seconds from eviction to gone: the grace period is the longest it can be. `seen`: sorted stops of its
+    kind; without any it may be anything from `SHORTEST_STOP_S` on, half of all below the geometric mean of both."""
+    if pod.finished:
+        return 0.0, 0.0
+    if not seen:
+        return sqrt(min(SHORTEST_STOP_S, grace_s) * grace_s), float(grace_s)
+    slow_s = _at(seen, 0.95) * (SLOWER if len(seen) < MIN_SAMPLES else 1.0)
+    return min(_at(seen, 0.5), float(grace_s)), min(slow_s, float(grace_s))
+
+
+def template_of(pod: Pod) -> str:
+    """``shop/ReplicaSet/web-5f7c9d``: what was made from one template; "" for a pod without an owner."""
+    return f"{pod.namespace}/{pod.owner.kind}/{pod.owner.name}" if pod.owner is not None else ""
+
+
+def _owner_of(template: str) -> str:
+    """What makes the templates: the names of ReplicaSets and of a CronJob's Jobs are its own with a suffix."""
+    return template.rpartition("-")[0] if "/ReplicaSet/" in template or "/Job/" in template else template
+
+
+@dataclass(frozen=True, slots=True)
+class StopTimes:
+    """Seconds, sorted, that pods were seen to stop; build it with `learn_stops`."""
+
+    by_template: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    by_owner: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    def of(self, pod: Pod) -> Sequence[float]:
+        """Those of its template, else of its owner; none where nobody saw any."""
+        if not self.by_owner:
+            return ()
+        template = template_of(pod)
+        return self.by_template.get(template) or self.by_owner.get(_owner_of(template), ())
+
+
+def learn_stops(seen: Iterable[tuple[str, float]]) -> StopTimes:
+    """Of stops by template."""
+    by_template: dict[str, list[float]] = defaultdict(list)
+    by_owner: dict[str, list[float]] = defaultdict(list)
+    for template, seconds in sorted(seen):
+        by_template[template].append(seconds)
+        by_owner[_owner_of(template)].append(seconds)
+    return StopTimes(by_template, {owner: sorted(stops) for owner, stops in by_owner.items()})
+
+
+def _steady(found: Sequence[float]) -> list[float]:
+    """Sorted, without those that look like flapping."""
+    ordered = sorted(found)
+    limit = FLAPPING * max(_at(ordered, 0.5), 1.0)
+    return [took for took in ordered if took <= limit]
+
+
+def _assumed(everyone: Sequence[float]) -> StartTime:
+    if len(everyone) < MIN_SAMPLES:
+        return StartTime(*ASSUMED_START_S, samples=len(everyone), assumed=True)
+    return StartTime(_at(everyone, 0.5), _at(everyone, 0.95), len(everyone), assumed=True)
+
+
+def _at(ordered: Sequence[float], share: float) -> float:
+    """The nearest-rank quantile of what is sorted and not empty."""
+    return ordered[min(len(ordered) - 1, max(0, -(-int(share * 100) * len(ordered) // 100) - 1))]
+
+
+# How early things that take turns can be over: lower bounds for jobs on slots, whatever their order.
+#
+# The problem is P | heads, tails | Cmax of scheduling theory: every job takes one of some equal slots for a while
+# (its hold), not before a moment of its own (its head), and the whole is not over until some time after the job
+# began (its tail, which may be shorter or longer than the hold). All bounds here speak of every schedule, also of
+# those that wait on purpose. Areas: J. Carlier, "The one-machine sequencing problem", EJOR 11 (1982), and the same
+# for parallel machines; turns: the pigeonhole argument of S. Martello and P. Toth for bin packing.
+
+
+class Job(NamedTuple):
+    """Seconds: not before `head`, a slot for `hold` (infinite: for good), nothing over before start + `tail`."""
+
+    head: float
+    hold: float
+    tail: float
+
+
+def chain_s(jobs: Sequence[Job], slots: int, apart_s: float = 0.0) -> float:
+    """No schedule of `jobs` on `slots` is over earlier than this (seconds; infinite: there is none).
+
+    `apart_s` is the least time between two starts.
+    """
+    if not jobs:
+        return 0.0
+    if slots < 1:
+        return inf
+    if jobs.count(jobs[0]) == len(jobs):
+        return _equal(jobs[0], len(jobs), slots, apart_s)
+    longest = max(head + tail for head, _, tail in jobs)
+    if len(jobs) <= slots or longest == inf:
+        return longest
+    for_good = sum(job.hold == inf for job in jobs)
+    if for_good > slots:
+        return inf
+    if for_good:
+        jobs = _finite(jobs)
+    best = max(longest, _by_tails(jobs, slots, apart_s))
+    if slots > 1:  # on one slot the areas say as much
+        best = max(best, _turns(jobs, slots))
+    later = [job for job in jobs if job.head > 0]
+    if later:
+        best = max(best, _by_heads(jobs, slots))
+        if 1 < slots < len(later) < len(jobs):
+            best = max(best, _turns(later, slots))
+    return best
+
+
+def paced_s(jobs: Sequence[Job], apart_s: float, burst: float = 1.0) -> float:
+    """The same if only starts keep their distance, and slots are plenty. In any time `burst` more may start than the
+    distance allows."""
+    if not jobs:
+        return 0.0
+    soonest, shortest = min(job.head for job in jobs), min(job.tail for job in jobs)
+    tails = sorted([job.tail for job in jobs], reverse=True)
+    best = soonest + max(max(0.0, i + 1 - burst) * apart_s + tail for i, tail in enumerate(tails))
+    later = sorted([job.head for job in jobs if job.head > soonest], reverse=True)
+    return max([best, *(head + max(0.0, i + 1 - burst) * apart_s + shortest for i, head in enumerate(later))])
+
+
+def _equal(job: Job, count: int, slots: int, apart_s: float) -> float:
+    """The same for `count` equal jobs, in one step."""
+    head, hold, tail = job
+    if count <= slots:
+        return head + tail + apart_s * (count - 1)
+    waits = max(hold * ((count - 1) // slots), hold * (count - slots) / slots + apart_s * (slots - 1))
+    return head + waits + tail
+
+
+def _finite(jobs: Sequence[Job]) -> list[Job]:
+    """What is never given back goes last on its slot; a hold that is longer than all others says the same."""
+    long = max((job.hold for job in jobs if job.hold < inf), default=0.0) + max(job.tail for job in jobs)
+    return [job if job.hold < inf else job._replace(hold=long) for job in jobs]
+
+
+def _by_tails(jobs: Iterable[Job], slots: int, apart_s: float) -> float:
+    """The largest average end of the slots, over the sets of jobs whose tail outlasts their hold the most.
+
+    A set of at least `slots` jobs can be seen as using every slot. On each of them the last job starts when all
+    others have held it, and the end is a tail later: `slots` ends are no less than the first starts + all holds
+    - (hold - tail) of the last jobs. First starts, and last ones, keep their distance.
+    """
+    order = sorted(jobs, key=lambda job: job.hold - job.tail)
+    spread = apart_s * (slots - 1) / 2
+    best = work = over = longest = 0.0
+    soonest = shortest = inf
+    for i, (head, hold, tail) in enumerate(order):
+        work += hold
+        over += hold - tail
+        soonest = min(soonest, head)
+        shortest = min(shortest, tail)
+        longest = max(longest, hold)
+        if i < slots:
+            continue
+        gone = order[i - slots]
+        over -= gone.hold - gone.tail
+        best = max(best, soonest + spread + max((work - over) / slots, work / slots - longest + shortest + spread))
+    return best
+
+
+def _by_heads(jobs: Iterable[Job], slots: int) -> float:
+    """The same over the sets of jobs that can start latest."""
+    order = sorted(jobs, key=lambda job: -job.head)
+    best = work = heads = 0.0
+    over = -inf
+    for i, (head, hold, tail) in enumerate(order):
+        work += hold
+        heads += head
+        over = max(over, hold - tail)
+        if i >= slots:
+            heads -= order[i - slots].head
+            best = max(best, (work + heads) / slots - over)
+    return best
+
+
+def _turns(jobs: Sequence[Job], slots: int) -> float:
+    """Of `slots` * k + 1 jobs one slot takes k + 1: the last of those waits for k others, the shortest at best."""
+    order = sorted(jobs, key=lambda job: -job.hold)
+    sums = [0.0]
+    for job in order:
+        sums.append(sums[-1] + job.hold)
+    soonest = min(job.head for job in order)
+    best = 0.0
+    shortest = outlasts = inf
+    for i, (_, hold, tail) in enumerate(order):
+        shortest = min(shortest, tail)
+        outlasts = min(outlasts, tail - hold)
+        waits, over = divmod(i, slots)
+        if not over and waits:
+            others = sums[i + 1] - sums[i + 1 - waits]
+            best = max(best, others + max(shortest, order[i - waits].hold + outlasts))
+    return soonest + best

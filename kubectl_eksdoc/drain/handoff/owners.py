@@ -1,0 +1,403 @@
+"""Per owner of nodes: where new ones come from, how emptied ones leave, and what surprises people then.
+
+Sources: the EKS user guide on updates of managed node groups, the API models of EKS and EC2 Auto Scaling,
+eksctl's and Karpenter's sources. What is only operators' experience says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kubectl_eksdoc.amazon.group_updates import PATIENCE, PAUSE, SURGE_PER_ZONE
+from kubectl_eksdoc.drain.handoff.departure import Departure, instance_id, unsure, word
+from kubectl_eksdoc.drain.handoff.offers import Option, Step, Way
+from kubectl_eksdoc.drain.outcome import PodVerdict, SlowNode, TargetVerdict
+from kubectl_eksdoc.model import versions
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.durations import in_words
+from kubectl_eksdoc.model.nodes import NODE_POOL, NodeOwner
+
+SETTINGS = (
+    "clusterName nodeRole subnets instanceTypes capacityType scalingConfig updateConfig labels taints launchTemplate"
+)
+"""What a new managed group copies; not amiType, version and releaseVersion: for these it is made."""
+
+ID_IGNORES_PROTECTION = unsure(
+    "Scale-in protection keeps new nodes from a lowered desired size; it does not stop a termination by instance id",
+    "low: experience, not verified",
+)
+REBALANCES = (
+    "Ending nodes of one zone first unbalances the group, and Auto Scaling may then end nodes of other zones: "
+    "go round the zones, or suspend AZRebalance meanwhile"
+)
+FINISH_IS_LATE = (
+    "A termination lifecycle hook (its HeartbeatTimeout) and the target groups' deregistration delay come on top of "
+    "the drain before an instance is gone"
+)
+AT_MINIMUM = unsure("A decrement is refused where it would go below the group's minimum size: lower that first")
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    arrive: tuple[Step, ...]
+    leave: tuple[Step, ...]
+    beware: tuple[str, ...] = ()
+
+
+def advise(leaving: Departure) -> Advice:
+    """What to do after the drain of `leaving`'s targets."""
+    return _OWNERS[leaving.owner](leaving)
+
+
+def _managed(leaving: Departure) -> Advice:
+    wanted = versions.parse(leaving.cluster.identity.server_version)
+    to_version = f"--kubernetes-version {wanted.major}.{wanted.minor}" if wanted else ""
+    copied = ", ".join(f"{name}: {name}" for name in SETTINGS.split())
+    file = f"{leaving.group_word}-next.json"
+    describe = leaving.aws_group("describe-nodegroup", f"--query 'nodegroup.{{{copied}}}'")
+    also = "" if leaving.whole else " It takes the group's other nodes and their pods too: see what it does to them."
+    arrive = (
+        Step(
+            "Blue/green: make a new group beside it, before the drain. The first command writes the settings to "
+            f"{file}; in it add a nodegroupName (and amiType for ARM or GPU), remove what is null, and name the launch "
+            "template by id alone. Then the second.",
+            (
+                f"{describe} > {file}",
+                f"aws eks create-nodegroup --cli-input-json file://{file} {leaving.at}",
+            ),
+        ),
+        Step(
+            "In place: the group's own update brings new nodes and ends the old ones. Started after this drain it "
+            "finds the emptied nodes empty; the evicted pods need room elsewhere until then." + also,
+            (leaving.aws_group("update-nodegroup-version", to_version),),
+        ),
+    )
+    delete = Step(
+        "Once the pods run elsewhere: delete the group, all of its nodes are empty. (Or let its own update end them.)",
+        (leaving.aws_group("delete-nodegroup"),),
+    )
+    return Advice(arrive, (delete,) if leaving.whole else (leaving.end_by_id(),), _managed_surprises(leaving))
+
+
+def _managed_surprises(leaving: Departure) -> tuple[str, ...]:
+    others = f", {leaving.others} of them not targets here" if leaving.others else ""
+    nodes = f"all {len(leaving.members)} nodes" if len(leaving.members) > 1 else "its one node"
+    said = [
+        "update-nodegroup-version without --release-version takes the latest AMI, without --kubernetes-version the "
+        f"cluster's version, and it rolls {nodes} of the group{others}",
+        "Raising desiredSize gives nodes with the group's old AMI and version",
+        "Lowering desiredSize lets Auto Scaling choose the node, perhaps a new one; eviction is tried for 15 minutes, "
+        "then the node goes whatever its budgets say",
+    ]
+    if any(n.os_image.startswith("Amazon Linux 2") and "2023" not in n.os_image for n in leaving.members):
+        said.append(
+            "Its nodes run Amazon Linux 2: an update cannot change a group's AMI type, and there is no such AMI from "
+            "Kubernetes 1.33 on; only a new group gets Amazon Linux 2023"
+        )
+    said += [
+        "A launch template with an AMI of its own allows neither --kubernetes-version nor --release-version: give its "
+        "new version with --launch-template",
+        "A managed group cannot go back to an earlier version or AMI",
+    ]
+    return (*said, *(() if leaving.whole else (REBALANCES, AT_MINIMUM, ID_IGNORES_PROTECTION)), FINISH_IS_LATE)
+
+
+def _eksctl(leaving: Departure) -> Advice:
+    cluster, group = leaving.cluster_word, leaving.group_word
+    types = {node.instance_type for node in leaving.members}
+    kind = word(types.pop(), "") if len(types) == 1 else ""
+    create = (
+        f"eksctl create nodegroup --cluster {cluster} {leaving.at} --name {group}-next --managed=false "
+        f"--nodes {len(leaving.members)}" + (f" --node-type {kind}" if kind else "")
+    )
+    delete = Step(
+        "Once the pods run elsewhere: delete the group.",
+        (f"eksctl delete nodegroup --cluster {cluster} {leaving.at} --name {group}",),
+    )
+    return Advice(
+        arrive=(
+            Step(
+                "Make a new group beside it, before the drain; better from its config file, because labels, taints, "
+                "zones and disks are not copied.",
+                (create,),
+            ),
+        ),
+        leave=(delete,) if leaving.whole else (leaving.end_by_id(),),
+        beware=(
+            "eksctl delete nodegroup drains whatever is left first, by name, always with --force and "
+            "--delete-emptydir-data: what this plan blocks for that goes without a question",
+            "Raising the desired size gives nodes of the old launch template",
+            "Lowering it lets Auto Scaling choose the node, perhaps a new one, without regard for budgets",
+            *(() if leaving.whole else (REBALANCES, AT_MINIMUM, ID_IGNORES_PROTECTION)),
+            FINISH_IS_LATE,
+        ),
+    )
+
+
+def _self_managed(leaving: Departure) -> Advice:
+    first = next((i for target in leaving.targets if (i := instance_id(target.node))), "")
+    if not first:
+        return Advice(
+            (Step("Not known: none of these nodes names an EC2 instance. Whoever made them makes new ones."),),
+            (Step("Not known either: whoever made them ends them."),),
+        )
+    more = len(leaving.emptied) or len(leaving.targets)
+    query = "--query 'AutoScalingInstances[0].AutoScalingGroupName' --output text"
+    ask = f"aws autoscaling describe-auto-scaling-instances --instance-ids {first} {query} {leaving.at}"
+    update = 'aws autoscaling update-auto-scaling-group --auto-scaling-group-name "$ASG"'
+    size = (
+        '$(($(aws autoscaling describe-auto-scaling-groups --auto-scaling-group-names "$ASG" --query '
+        f"'AutoScalingGroups[0].DesiredCapacity' --output text {leaving.at}) + {more}))"
+    )
+    return Advice(
+        arrive=(
+            Step("Make a new version of the launch template, with the new AMI, and have the group use it."),
+            Step(
+                "Before the drain: find the group, have its new instances protected from scale-in, then raise the "
+                f"desired size by {more} (its maximum must allow that). With several Auto Scaling "
+                "groups: each for itself.",
+                (
+                    f"ASG=$({ask})",
+                    f"{update} --new-instances-protected-from-scale-in {leaving.at}",
+                    f'aws autoscaling set-desired-capacity --auto-scaling-group-name "$ASG" --desired-capacity {size} '
+                    f"{leaving.at}",
+                ),
+            ),
+        ),
+        leave=(
+            leaving.end_by_id(),
+            Step(
+                "When all of them are gone: end the protection of later instances (those made meanwhile keep it).",
+                (f"{update} --no-new-instances-protected-from-scale-in {leaving.at}",),
+            ),
+        ),
+        beware=(
+            "Raising the desired size before the new launch template version gives nodes of the old AMI",
+            "Lowering the desired size by hand lets Auto Scaling choose the node, perhaps a new one, without regard "
+            "for budgets",
+            ID_IGNORES_PROTECTION,
+            REBALANCES,
+            AT_MINIMUM,
+            FINISH_IS_LATE,
+        ),
+    )
+
+
+def _karpenter(leaving: Departure) -> Advice:
+    pool = leaving.group
+    limits = next((p.limits for p in leaving.cluster.node_pools if p.name == pool), ())
+    bounded = f" Its limits: {', '.join(f'{name} {value}' for name, value in limits)}." if limits else ""
+    claims = any(NODE_POOL in node.labels for node in leaving.members)
+    see = f"kubectl get nodeclaims -l {NODE_POOL}={leaving.group_word}" if claims else "kubectl get machines"
+    spot = ("A Spot interruption takes a node within two minutes, whatever the plan says",)
+    return Advice(
+        arrive=(
+            Step(
+                f"Karpenter makes nodes for evicted pods once they are Pending; nothing is made in advance.{bounded}",
+                (see,),
+            ),
+        ),
+        leave=(_delete_claims(leaving, claims),),
+        beware=(
+            "Nodes made in advance are consolidated away while they are empty, before the drain uses them",
+            "Changing the EC2NodeClass drifts every node of it, and Karpenter begins to replace them at once, by its "
+            "own order and its NodePools' disruption budgets (10 % unless set)",
+            "Delete claims of emptied nodes only: Karpenter drains what is left on a node, waits for its budgets "
+            "without end, and deletes pods by force only where the NodePool sets terminationGracePeriod",
+            *(spot if any(node.capacity_type == "spot" for node in leaving.members) else ()),
+            "Before it ends an instance, Karpenter waits until the volumes of its evicted pods are detached",
+        ),
+    )
+
+
+def _delete_claims(leaving: Departure, claims: bool) -> Step:
+    names = [word(node.name, "NODE") for node in leaving.emptied]
+    if not claims:
+        return Step(
+            unsure("Delete each emptied node: Karpenter before v0.32 ends its instance by the node's finalizer") + ".",
+            tuple(f"kubectl delete node {name}" for name in names),
+        )
+    return Step(
+        "Delete the NodeClaim of each emptied node: Karpenter ends the instance and removes the node.",
+        tuple(
+            "kubectl delete nodeclaim "
+            f"$(kubectl get nodeclaims -o jsonpath='{{.items[?(@.status.nodeName==\"{name}\")].metadata.name}}')"
+            for name in names
+        ),
+    )
+
+
+def _hybrid(leaving: Departure) -> Advice:
+    return Advice(
+        arrive=(Step("Nothing in AWS makes these machines: join new ones yourself, before the drain."),),
+        leave=(
+            Step(
+                unsure("On each machine run `nodeadm uninstall`, or switch it off; then delete its node") + ".",
+                tuple(f"kubectl delete node {word(node.name, 'NODE')}" for node in leaving.emptied),
+            ),
+        ),
+        beware=("A kubelet that still runs registers its node again, without the cordon",),
+    )
+
+
+def _auto_mode(leaving: Departure) -> Advice:
+    return Advice(
+        (Step("EKS makes nodes for Pending pods itself."),),
+        (Step("EKS replaces these nodes itself after an upgrade and respects budgets: this plan leaves them alone."),),
+    )
+
+
+def _fargate(leaving: Departure) -> Advice:
+    return Advice(
+        (Step("A new node comes with each new pod, with the control plane's version."),),
+        (Step("A node goes with its pod: restart the pod's owner. This plan leaves them alone."),),
+    )
+
+
+_OWNERS: Mapping[NodeOwner, Callable[[Departure], Advice]] = {
+    NodeOwner.MANAGED: _managed,
+    NodeOwner.EKSCTL: _eksctl,
+    NodeOwner.KARPENTER: _karpenter,
+    NodeOwner.AUTO_MODE: _auto_mode,
+    NodeOwner.FARGATE: _fargate,
+    NodeOwner.HYBRID: _hybrid,
+    NodeOwner.SELF_MANAGED: _self_managed,
+}
+
+
+# A managed group's nodes replaced in three ways, side by side: this drain, the group's own update, blue/green.
+
+
+STOP = {
+    code.name
+    for code in (
+        Code.of("budget-never-allows"),
+        Code.of("budget-sync-failed"),
+        Code.of("budget-unhealthy"),
+        Code.of("pod-several-budgets"),
+        Code.of("pod-returns"),
+        Code.of("pod-stuck-terminating"),
+    )
+}
+"""The pod does not leave its node: the API refuses, it comes back, or it does not stop."""
+
+_MAY_STOP = {code.name for code in (Code.of("budget-exhausted"), Code.of("budget-stale"), Code.of("budget-disagrees"))}
+"""The API refuses now, and can allow within the 15 minutes."""
+
+_OURS = {
+    code.name
+    for code in (
+        Code.of("pod-emptydir"),
+        Code.of("pod-unmanaged"),
+        Code.of("pod-protected"),
+        Code.of("pod-daemonset-missing"),
+        Code.of("pod-local-volume"),
+        Code.of("only-backend"),
+        Code.of("job-would-fail"),
+    )
+}
+"""Only this plan minds: the API evicts the pod. Any code that is in none of these sets counts as not judged."""
+
+
+def compare(leaving: Departure, surge: int | None) -> tuple[Option, ...]:
+    """The three ways for exactly these targets; `surge` is that of the policy."""
+    held = tuple(row.pod.key for row in leaving.left if row.verdict in (PodVerdict.BLOCKED, PodVerdict.UNKNOWN))
+    rounds = max((target.finish_round for target in leaving.targets if target.order), default=0)
+    order = "this plan's: " + (f"{_counted(rounds, 'round')}" if rounds else "nothing to evict")
+    waits = "as long as you let it; what stops it is named"
+    return (
+        Option(
+            Way.OWN_DRAIN,
+            nodes=len(leaving.emptied),
+            surge=surge or 0,
+            surge_why=_joining(surge),
+            order=order,
+            waits=waits,
+            least_seconds=None,
+            way_back="uncordon a node, until it is ended",
+            stopped_by=held,
+        ),
+        _update(leaving),
+        Option(
+            Way.BLUE_GREEN,
+            nodes=len(leaving.members),
+            surge=len(leaving.members),
+            surge_why="as many new ones as the group has, before the drain",
+            order=order,
+            waits=waits,
+            least_seconds=None,
+            way_back="uncordon the old nodes, until their group is deleted",
+            stopped_by=held,
+        ),
+    )
+
+
+def _joining(surge: int | None) -> str:
+    if surge is None:
+        return "none by itself: evicted pods need room on the nodes that stay"
+    first = f"{_counted(surge, 'node')} first, for all targets together" if surge else "none first"
+    return f"{first}, then one for each drained node: you or an autoscaler must add them"
+
+
+def _update(leaving: Departure) -> Option:
+    nodes, zones = len(leaving.members), len(leaving.zones)
+    stops, may, unasked, unjudged = _sorted(leaving)
+    patience_s = PATIENCE.total_seconds()
+    slow = [e.pod.key for e in leaving.evictions if e.pod.grace_seconds >= patience_s]
+    slow += [pod for node in leaving.slow if not node.certain for pod in node.pods]
+    too_slow = [pod for node in leaving.slow if node.certain for pod in node.pods]
+    surge_why = (
+        f"up to {SURGE_PER_ZONE} for each of {_counted(zones, 'zone')} its nodes are in, or maxUnavailable if that is "
+        "more; none with updateStrategy MINIMAL"
+        if zones
+        else f"up to {SURGE_PER_ZONE} for each zone, and the zones are not known"
+    )
+    return Option(
+        Way.GROUP_UPDATE,
+        nodes=nodes,
+        surge=SURGE_PER_ZONE * zones if zones else None,
+        surge_why=surge_why,
+        order="random nodes, maxUnavailable at a time (1 unless set)",
+        waits="15 minutes for a node's pods, then PodEvictionFailure; no pod is named" + _too_long(leaving.slow),
+        least_seconds=nodes * int(PAUSE.total_seconds()),
+        way_back="none: a group cannot return to an earlier version or AMI",
+        stopped_by=tuple(dict.fromkeys((*stops, *too_slow))),
+        may_be_stopped_by=tuple(dict.fromkeys((*may, *(pod for pod in slow if pod not in too_slow)))),
+        unasked=unasked,
+        not_judged=unjudged,
+    )
+
+
+def _too_long(slow: Sequence[SlowNode]) -> str:
+    """The node that takes longest by itself, and how many others take too long."""
+    if not slow:
+        return ""
+    worst = max(slow, key=lambda node: (node.certain, node.seconds))
+    others = f"; so it is with {len(slow) - 1} more" if len(slow) > 1 else ""
+    pace = "" if worst.certain else ", with slow pods,"
+    return f"; {worst.node}{pace} takes at least {in_words(worst.seconds)} alone ({worst.why}){others}"
+
+
+def _sorted(leaving: Departure) -> tuple[tuple[str, ...], ...]:
+    """What the update would do to the pods that this plan leaves: stops at, may stop at, evicts unasked, not judged.
+
+    A pod with several codes is where the API's own refusal puts it. Pods of a refused node were not judged.
+    """
+    refused = {t.node.name for t in leaving.targets if t.verdict is TargetVerdict.REFUSED}
+    found: tuple[list[str], ...] = ([], [], [], [])
+    for row in leaving.left:
+        said = set(row.codes)
+        if row.verdict is PodVerdict.BLOCKED and said & STOP:
+            found[0].append(row.pod.key)
+        elif row.verdict is PodVerdict.BLOCKED and said & _MAY_STOP:
+            found[1].append(row.pod.key)
+        elif row.verdict is PodVerdict.BLOCKED and said & _OURS:
+            found[2].append(row.pod.key)
+        elif row.node in refused or row.verdict is PodVerdict.UNKNOWN:
+            found[3].append(row.pod.key)
+    return tuple(map(tuple, found))
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,287 @@
+"""What landing means for the plan: pods without a place block their node, or wait for nodes that an autoscaler adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_eksdoc.drain.landing.extra_nodes import Adds
+from kubectl_eksdoc.drain.landing.reserving import Homeless, Landing
+from kubectl_eksdoc.drain.outcome import PodVerdict
+from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.verdicts.judging import JudgedPod
+from kubectl_eksdoc.drain.verdicts.pods import where
+from kubectl_eksdoc.drain.verdicts.said import MAX_EVIDENCE, Said
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import NodePool
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import kubectl
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.model.placement import CPU
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.quantities import InvalidQuantity, nanos
+
+CLUSTER_AUTOSCALER = "the Cluster Autoscaler"
+
+
+class Growth(str, Enum):
+    """How nodes of one kind come to a cluster that is short of room."""
+
+    BY_ITSELF = "by-itself"  # something adds them for Pending pods
+    BY_HAND = "by-hand"  # nothing that was seen does
+    UNKNOWN = "unknown"  # what would add them was not read
+
+
+def growth(world: Survey, node: Node) -> Growth:
+    """How more nodes like this one come."""
+    if node.owner is NodeOwner.KARPENTER:
+        if world.cluster.unread(kinds.NODE_POOLS):
+            return Growth.UNKNOWN
+        known = any(pool.name in node.groups for pool in world.cluster.node_pools)
+        return Growth.BY_ITSELF if known else Growth.BY_HAND
+    if node.owner in (NodeOwner.MANAGED, NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED):
+        running = any(b.what == CLUSTER_AUTOSCALER for found in world.needed.values() for b in found)
+        return Growth.BY_ITSELF if running else Growth.BY_HAND
+    return Growth.BY_HAND
+
+
+def adds(world: Survey) -> Adds:
+    """What adds nodes by itself, as far as the NodePools' cpu limits let it."""
+    known = {node.name: growth(world, node) for node in world.cluster.nodes}
+    pools = [pool for each in world.cluster.node_pools if (pool := _pool(world, each)) is not None]
+
+    def adds_one_more(node: Node, coming: Mapping[str, int]) -> bool:
+        if known[node.name] is Growth.BY_HAND:
+            return False
+        return not any(pool.is_full(node, coming) for pool in pools)
+
+    return adds_one_more
+
+
+_VERDICT = {Growth.BY_HAND: PodVerdict.BLOCKED, Growth.UNKNOWN: PodVerdict.UNKNOWN, Growth.BY_ITSELF: PodVerdict.EVICT}
+
+
+class AfterLanding:
+    """What becomes of pods without a place: they wait for a new node where something adds one that takes them, else
+    they are blocked."""
+
+    def __init__(self, world: Survey, landing: Landing) -> None:
+        self._world = world
+        self._landing = landing
+        self._waiting: dict[object, Said | None] = {}  # by what the pods lack, and the node that would help
+
+    def judged(self, pod: JudgedPod) -> JudgedPod:
+        """`pod` after landing: as it was where it has a place."""
+        homeless = self._landing.homeless.get(pod.pod.uid)
+        if homeless is None:
+            return pod
+        like = homeless.helped_by
+        if like is None:
+            return self._without_help(pod, homeless)
+        key = homeless.reasons, like.name, homeless.comes
+        if key not in self._waiting:
+            self._waiting[key] = self._waits(homeless, like)
+        said = self._waiting[key]
+        if said is None:
+            return self._without_help(pod, homeless)
+        return JudgedPod(pod.pod, said.verdict, (*pod.said, said), pod.guards)
+
+    def _waits(self, homeless: Homeless, like: Node) -> Said | None:
+        """What is said of such pods; None where each of them is a finding."""
+        comes = growth(self._world, like) if homeless.comes else Growth.BY_HAND
+        if (self._landing.blind and comes is not Growth.BY_ITSELF) or _own_kind(self._world, like):
+            return None
+        # The finding about all of them counts the missing nodes.
+        reason = f"its replacement needs a new node: {_refused(homeless)}"
+        return Said(_VERDICT[comes], reason, Code.of("needs-nodes"), remedy=(_add(like),))
+
+    def _without_help(self, pod: JudgedPod, homeless: Homeless) -> JudgedPod:
+        if self._landing.blind:
+            return _with(pod, PodVerdict.UNKNOWN, _blind(self._world, pod.pod, self._landing.blind))
+        like = homeless.helped_by
+        remedy = (NO_NODE_HELPS if like is None else _more_of_its_kind(like),)
+        subject, evidence = self._world.owner_subject(pod.pod), (where(pod.pod),)
+        finding = Finding.of("no-place", subject, evidence, remedy=remedy, reasons=_refused(homeless))
+        return _with(pod, PodVerdict.BLOCKED, finding)
+
+
+def _refused(homeless: Homeless) -> str:
+    return "; ".join(f"{count} × {reason}" for reason, count in homeless.reasons) or "there is no other node"
+
+
+def _with(pod: JudgedPod, verdict: PodVerdict, finding: Finding) -> JudgedPod:
+    said = Said(verdict, finding.message, finding.code, finding, finding.remedy)
+    return JudgedPod(pod.pod, verdict, (*pod.said, said), pod.guards)
+
+
+def _blind(world: Survey, pod: Pod, nodes: Sequence[str]) -> Finding:
+    shown = ", ".join(nodes[:MAX_EVIDENCE])
+    return Finding.of(
+        "landing-unsure/blind",
+        world.owner_subject(pod),
+        (where(pod),),
+        shown=shown,
+        command=kubectl("describe", "node", nodes[0]),
+    )
+
+
+NO_NODE_HELPS = Remedy(
+    "No new node of the kinds that are there helps: change what the pods ask for (selector, affinity, volume), or "
+    "leave their nodes out."
+)
+
+
+def _own_kind(world: Survey, like: Node) -> bool:
+    """Whether only a node such as those that are being drained would help, and nothing adds one.
+
+    Where drained nodes are replaced, such nodes are what joins.
+    """
+    if world.policy.surge is not None:
+        return False
+    return growth(world, like) is Growth.BY_HAND and like.name in world.pods_on
+
+
+def _more_of_its_kind(like: Node) -> Remedy:
+    return Remedy(
+        f"Only nodes such as {like.name}, which is being drained, take it: change what the pods ask for (selector, "
+        "affinity, volume), add such a node outside the targets, or leave their nodes out."
+    )
+
+
+def _add(like: Node) -> Remedy:
+    what = " ".join(part for part in (like.instance_type, f"in {like.zone}" if like.zone else "") if part)
+    return Remedy(f"Add nodes such as {like.name}{f' ({what})' if what else ''} first, outside the targets.")
+
+
+def findings(world: Survey, landing: Landing) -> Iterable[Finding]:
+    """What to say of the landing as a whole: how many nodes are missing, and what could not be told."""
+    known = {node.name: node for node in world.cluster.nodes}
+    for comes in (Growth.BY_ITSELF, Growth.UNKNOWN):
+        copies = {name: count for name, count in landing.coming.items() if growth(world, known[name]) is comes}
+        if copies:
+            yield _new_nodes(world, landing, copies, comes)
+    missing = {name: count for name, count in landing.missing.items() if not _own_kind(world, known[name])}
+    if missing:
+        yield _new_nodes(world, landing, missing, Growth.BY_HAND)
+    yield from _unsure(world, landing)
+
+
+_WHICH = "unsure which pods wait: that depends on the order in which kube-scheduler places them (mayBePending)"
+
+
+def _new_nodes(world: Survey, landing: Landing, copies: Mapping[str, int], comes: Growth) -> Finding:
+    wanted = comes is not Growth.BY_HAND
+    helped = [
+        h
+        for h in landing.homeless.values()
+        if h.helped_by is not None and h.comes is wanted and h.helped_by.name in copies
+    ]
+    each = ", ".join(f"{count} such as {name}" for name, count in sorted(copies.items()))
+    which = (_WHICH,) if any(h.pod.uid in landing.tight for h in helped) else ()
+    status, text = _how_they_come(world, landing, copies, comes)
+    return Finding(
+        Code.of("needs-nodes"),
+        Severity.HIGH,
+        status,
+        Subject("Cluster", "cluster"),
+        f"{_nodes(sum(copies.values()))} needed for {len(helped)} of the targets' pods: {each}",
+        (*(where(h.pod) for h in helped[:MAX_EVIDENCE]), *which),
+        (Remedy(text),),
+        missing=kinds.NODE_POOLS.full_name if status is Status.UNKNOWN else "",
+    )
+
+
+def _how_they_come(world: Survey, landing: Landing, copies: Mapping[str, int], comes: Growth) -> tuple[Status, str]:
+    if comes is Growth.UNKNOWN:
+        text = "Whether Karpenter adds them is not known: have its NodePools read, or have the nodes Ready before."
+        return Status.UNKNOWN, text
+    if comes is Growth.BY_HAND:
+        full = _full_pools(world, landing, copies)
+        if full:
+            return Status.FAIL, f"{full}: raise the limit, or have nodes Ready elsewhere before the drain."
+        if world.policy.surge is not None:
+            more = f"--surge {world.policy.surge + 1}"
+            return Status.FAIL, f"Have more new nodes join before the drain ({more}), or add such nodes by hand."
+        return Status.FAIL, "Nothing that was seen here adds such nodes: add them, outside the targets."
+    pools = "; ".join(_limits(pool) for pool in world.cluster.node_pools if pool.limits)
+    text = f"They come when pods are Pending{f' ({pools})' if pools else ''}. To be sure, have them Ready before."
+    return Status.PASS, text
+
+
+def _nodes(count: int) -> str:
+    return "1 new node is" if count == 1 else f"{count} new nodes are"
+
+
+def _limits(pool: NodePool) -> str:
+    return f"NodePool {pool.name} is limited to {', '.join(f'{resource} {amount}' for resource, amount in pool.limits)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """A NodePool with a cpu limit. `used`, `most` in millicores; what its nodes have counts as used."""
+
+    name: str
+    limit: str
+    used: int
+    most: int
+    cpu_of: Mapping[str, int]  # by name of its nodes
+
+    def is_full(self, node: Node, coming: Mapping[str, int]) -> bool:
+        """Whether it may not have one more like `node`."""
+        if node.name not in self.cpu_of:
+            return False
+        more = sum(count * self.cpu_of.get(name, 0) for name, count in coming.items())
+        return self.used + more + self.cpu_of[node.name] > self.most
+
+
+def _pool(world: Survey, pool: NodePool) -> _Pool | None:
+    limit = dict(pool.limits).get(CPU, "")
+    try:
+        most = nanos(limit) // 1_000_000
+    except InvalidQuantity:
+        return None  # no limit, or one that no server would take
+    own = {n.name: n.allocatable.get(CPU, 0) for n in world.cluster.nodes if pool.name in n.groups}
+    return _Pool(pool.name, limit, sum(own.values()), most, own)
+
+
+def _full_pools(world: Survey, landing: Landing, copies: Mapping[str, int]) -> str:
+    """Which NodePools may not grow so far by their cpu limits, "" if none."""
+    known = {node.name: node for node in world.cluster.nodes}
+    for each in world.cluster.node_pools:
+        pool = _pool(world, each)
+        if pool is not None and any(pool.is_full(known[name], landing.coming) for name in copies):
+            return f"NodePool {pool.name} is limited to cpu {pool.limit} and has about {pool.used // 1000} in use"
+    return ""
+
+
+def _unsure(world: Survey, landing: Landing) -> Iterable[Finding]:
+    pods = {pod.uid: pod for on in world.pods_on.values() for pod in on} if landing.unsure else {}
+    for uid, why in sorted(landing.unsure.items()):
+        pod = pods.get(uid)
+        if pod is not None:
+            yield Finding.of(
+                "landing-unsure/unsure",
+                world.owner_subject(pod),
+                (where(pod),),
+                why="; ".join(why),
+                lacking=", ".join(r.resource.full_name for r in world.cluster.unread(*_read_for(pod)))
+                or "a rule of its own",
+                command=kubectl("get", "pod", pod.name, pod.namespace, "-o", "yaml"),
+            )
+
+
+def _read_for(pod: Pod) -> tuple[Resource, ...]:
+    """The kinds that decide where the pod can land, besides nodes and pods."""
+    return (*_READ_FOR_VOLUMES, kinds.NAMESPACES) if pod.volumes else (kinds.NAMESPACES,)
+
+
+_READ_FOR_VOLUMES = (
+    kinds.CLAIMS,
+    kinds.VOLUMES,
+    kinds.STORAGE_CLASSES,
+    kinds.CSI_NODES,
+    kinds.VOLUME_ATTACHMENTS,
+)

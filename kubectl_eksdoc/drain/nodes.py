@@ -1,0 +1,212 @@
+"""What can be said of a target before its pods are looked at."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import lru_cache
+
+from kubectl_eksdoc.drain.policy import Targeting
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.kubernetes.cordon import TERMINATION_TAINTS, ForeignDrain, foreign_drain
+from kubectl_eksdoc.model.cluster import LeftOut
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import kubectl, shell
+from kubectl_eksdoc.model.findings import Finding, Remedy, Subject
+from kubectl_eksdoc.model.kinds import PODS
+from kubectl_eksdoc.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.model.versions import Version, parse
+
+MAX_EVIDENCE = 12
+VALID = Remedy("Make the dump again with kubectl: an API server stores no object that is not valid.")
+RESTARTED = frozenset({"Deployment", "StatefulSet"})
+"""What ``kubectl rollout restart`` takes, but for DaemonSets: none of their pods is on Fargate."""
+
+
+def refusal(node: Node, owners: Iterable[Subject] = (), elsewhere: ForeignDrain | None = None) -> Finding | None:
+    """Why this node is not drained by us at all, or None. `owners` answer for the pods on it; `elsewhere`: who drains
+    it as one sees elsewhere than on it."""
+    if node.owner is NodeOwner.FARGATE:
+        return Finding.of("node-fargate", _subject(node), remedy=tuple(_new_fargate_pods(node, owners)))
+    if node.owner is NodeOwner.AUTO_MODE:
+        return Finding.of("node-auto-mode", _subject(node))
+    if node.deletion_at is not None:
+        return Finding.of("node-foreign-drain/deleted", _subject(node), command=kubectl("describe", "node", node.name))
+    foreign = foreign_drain(node) or elsewhere
+    if foreign is not None:
+        return Finding.of("node-foreign-drain/other", _subject(node), said=foreign.said, who=foreign.who)
+    if node.ready not in ("True", "False"):
+        return Finding.of(
+            "node-not-ready/refusal", _subject(node), ready=node.ready, command=kubectl("describe", "node", node.name)
+        )
+    return None
+
+
+def may_be_cordoned(node: Node, refusal: Finding | None) -> bool:
+    """Whether a run cordons it though it does not drain it: nothing is scheduled onto a Fargate node a second time, and
+    a node that another client drains is left to that."""
+    return node.owner is not NodeOwner.FARGATE and (
+        refusal is None or refusal.code is not Code.of("node-foreign-drain")
+    )
+
+
+def doubtful(node: Node, left_out: Sequence[LeftOut]) -> Finding | None:
+    """Why nobody knows which pods are on it: some that are not valid are, or may be."""
+    here = [each for each in left_out if each.resource == PODS and each.node in (node.name, None)]
+    if not here:
+        return None
+    evidence = tuple(each.said for each in here[:MAX_EVIDENCE])
+    return Finding.of("objects-invalid/on-node", _subject(node), evidence, remedy=(VALID,))
+
+
+def remarks(node: Node) -> tuple[Finding, ...]:
+    """What to know about a node that is drained, the most important first."""
+    found = (_ends_soon(node), _not_ready(node), _hybrid(node))
+    return tuple(finding for finding in found if finding is not None)
+
+
+def _ends_soon(node: Node) -> Finding | None:
+    for taint in node.taints:
+        if taint.key.startswith(TERMINATION_TAINTS):
+            return Finding.of(
+                "node-ends-soon",
+                _subject(node),
+                taint_key=taint.key,
+                command=shell("kubectl", "eksdoc", "drain", "plan", node.name),
+            )
+    return None
+
+
+def _not_ready(node: Node) -> Finding | None:
+    if node.ready != "False":
+        return None
+    return Finding.of("node-not-ready/not-ready", _subject(node), command=kubectl("describe", "node", node.name))
+
+
+def _hybrid(node: Node) -> Finding | None:
+    if node.owner is not NodeOwner.HYBRID:
+        return None
+    return Finding.of("node-hybrid", _subject(node))
+
+
+def _new_fargate_pods(node: Node, owners: Iterable[Subject]) -> Iterable[Remedy]:
+    """One for each owner that a rollout restarts; others are for a person to look up."""
+    restarted = [owner for owner in owners if owner.kind in RESTARTED]
+    for owner in restarted:
+        yield Remedy(
+            f"Restart {owner.kind} {owner} (budgets do not hold a rollout back): the new pod gets a new node.",
+            shell("kubectl", "rollout", "restart", f"{owner.kind.lower()}/{owner.name}", "-n", owner.namespace),
+        )
+    if not restarted:
+        yield Remedy(
+            "Have the owner of its pod make a new one (budgets do not hold a rollout back): that gets a new node.",
+            shell("kubectl", "get", "pods", "-A", "--field-selector", f"spec.nodeName={node.name}"),
+        )
+
+
+def _subject(node: Node) -> Subject:
+    return Subject("Node", node.name)
+
+
+# Which nodes the user means.
+
+
+_DIGITS = re.compile(r"(\d+)")
+
+
+@lru_cache(maxsize=1 << 14)
+def natural(name: str) -> tuple[tuple[int, int | str], ...]:
+    """Sort key by which ``old-2`` comes before ``old-10``."""
+    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in _DIGITS.split(name) if part)
+
+
+def select(nodes: Iterable[Node], targeting: Targeting, pools: Iterable[str] = ()) -> tuple[Node, ...]:
+    """The nodes of `targeting`, in natural order of their names. `pools` are the NodePools that exist.
+
+    Raises:
+        UsageError: nothing was asked for, a named node or group does not exist, or no node matches.
+    """
+    known = {node.name: node for node in nodes}
+    if targeting.empty:
+        raise UsageError(
+            "no node was named to drain",
+            "name nodes, or select them: -l SELECTOR, --nodegroup NAME, --older-than v1.33",
+        )
+    if targeting.names:
+        missing = [name for name in targeting.names if name not in known]
+        if missing:
+            raise UsageError(*_not_found("node", missing, known))
+        chosen = [known[name] for name in dict.fromkeys(targeting.names)]
+    else:
+        groups = {group for node in known.values() for group in node.groups}
+        absent = [group for group in targeting.nodegroups if group not in groups]
+        if absent and set(absent) <= set(pools):
+            raise UsageError(f"NodePool {', '.join(absent)} has no node", "see what it does: kubectl get nodeclaims")
+        if absent:
+            raise UsageError(*_not_found("node group or NodePool", absent, groups))
+        chosen = [node for node in known.values() if _matches(node, targeting)]
+    if not chosen:
+        raise UsageError(
+            f"none of the {len(known)} nodes matches {_described(targeting)}",
+            "see what there is: kubectl get nodes --show-labels",
+        )
+    return tuple(sorted(chosen, key=lambda node: natural(node.name)))
+
+
+def behind(nodes: Iterable[Node], server: str) -> frozenset[str]:
+    """Those whose kubelet is of an older minor version than the control plane's; none where that is not known."""
+    version = parse(server)
+    if version is None:
+        return frozenset()
+    minor = Version(version.major, version.minor)
+    return frozenset(node.name for node in nodes if node.kubelet and node.kubelet.older_than(minor))
+
+
+IMAGE = "eks.amazonaws.com/nodegroup-image"
+"""The AMI of a managed node group's node."""
+
+
+def older_images(nodes: Iterable[Node]) -> frozenset[str]:
+    """Those that are not made from the AMI of their group's youngest node."""
+    youngest: dict[str, tuple[datetime, str]] = {}
+    known = [(n.name, n.group, n.created_at, n.labels[IMAGE]) for n in nodes if n.group and IMAGE in n.labels]
+    for _, group, created, image in known:
+        if created is not None and (group not in youngest or created > youngest[group][0]):
+            youngest[group] = created, image
+    return frozenset(name for name, group, _, image in known if group in youngest and image != youngest[group][1])
+
+
+def _matches(node: Node, targeting: Targeting) -> bool:
+    if targeting.selector is not None and not targeting.selector.matches(node.labels):
+        return False
+    if targeting.nodegroups and node.groups.isdisjoint(targeting.nodegroups):
+        return False
+    if targeting.older_than is None:
+        return True
+    if node.kubelet is None:
+        raise UsageError(
+            f"--older-than cannot judge node {node.name}: its kubelet version is {node.kubelet_text or 'missing'!r}",
+            "name the nodes, or add a selector that leaves this one out",
+        )
+    return node.kubelet.older_than(targeting.older_than)
+
+
+def _not_found(what: str, missing: list[str], known: Iterable[str]) -> tuple[str, str]:
+    names = sorted(known, key=natural)
+    close = difflib.get_close_matches(missing[0], names, n=3)
+    shown = ", ".join(close or names[:8]) + (" …" if not close and len(names) > 8 else "")
+    plural = "s" if len(missing) > 1 else ""
+    hint = (f"close to it: {shown}" if close else f"there are: {shown}") if names else f"there is no {what} at all"
+    return f"{what}{plural} not found: {', '.join(missing)}", hint
+
+
+def _described(targeting: Targeting) -> str:
+    parts = []
+    if targeting.selector is not None:
+        parts.append(f"-l '{targeting.selector}'")
+    parts += [f"--nodegroup {group}" for group in targeting.nodegroups]
+    if targeting.older_than is not None:
+        parts.append(f"--older-than {targeting.older_than}")
+    return " and ".join(parts)

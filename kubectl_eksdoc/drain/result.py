@@ -1,0 +1,133 @@
+"""The drain plan as data: what every face shows, and what a later run executes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kubectl_eksdoc.drain.choice import Tried
+from kubectl_eksdoc.drain.duration.estimate import Estimate
+from kubectl_eksdoc.drain.handoff.offers import HandOff
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, Eviction, Left, Target
+from kubectl_eksdoc.drain.policy import DrainPolicy, Means
+from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
+from kubectl_eksdoc.model.findings import Finding, Status, Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Headroom:
+    """One budget against this drain. `per_round` is how many of its pods may go at once.
+
+    `over_time` is (second, disruptions allowed from then on) in the run that takes the p50; only the slowest have it.
+    """
+
+    budget: Budget
+    verdict: BudgetVerdict
+    also: tuple[BudgetVerdict, ...]
+    on_targets: int
+    to_evict: int
+    per_round: int
+    rounds: int
+    recomputed: BudgetStatus | None
+    owner: str
+    why: str
+    over_time: tuple[tuple[float, int], ...] = ()
+
+
+NOT_JUDGED = (
+    "whether the subnets of the nodes on which pods land have addresses left",
+    "what becomes of pods that are pushed out by others of higher priority (preemption): where they land, whom they "
+    "push out in turn",
+)
+"""What no plan says anything about."""
+
+
+_MOST_NAMES = 6
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class DrainPlan:
+    """`left` and `evictions` together hold every pod on every target exactly once."""
+
+    policy: DrainPolicy
+    targets: tuple[Target, ...]
+    evictions: tuple[Eviction, ...]
+    left: tuple[Left, ...]
+    budgets: tuple[Headroom, ...]
+    findings: tuple[Finding, ...]
+    estimate: Estimate | None = None
+    handoffs: tuple[HandOff, ...] = ()
+    tried: tuple[Tried, ...] = ()  # orders, the chosen one first
+    tight: tuple[Subject, ...] = ()  # workloads beside whose pods no room is left for one more
+    slots: Mapping[str, int] = field(default_factory=dict)  # of each limit, how many of its pods may be away at once
+
+    @property
+    def in_generations(self) -> bool:
+        """Whether a node is begun as soon as those that it needs are replaced; else a wave waits for the one before."""
+        policy = self.policy
+        return policy.surge is not None and not policy.max_unavailable and not policy.pins
+
+    @property
+    def past_budgets(self) -> tuple[Eviction, ...]:
+        """The pods that are deleted past their budgets, in order; before a run the user types back their names."""
+        return self._by(Means.DELETION)
+
+    @property
+    def restarts(self) -> tuple[Eviction, ...]:
+        """The pods that a rollout replaces, in order."""
+        return self._by(Means.RESTART)
+
+    def _by(self, means: Means) -> tuple[Eviction, ...]:
+        return tuple(eviction for eviction in self.evictions if eviction.manner.means is means)
+
+    @property
+    def rounds(self) -> int:
+        return max((e.round for e in self.evictions), default=0)
+
+    @property
+    def skipped(self) -> tuple[Target, ...]:
+        return tuple(t for t in self.targets if t.order == 0)
+
+    @property
+    def open_targets(self) -> tuple[Target, ...]:
+        """The targets that a run neither drains nor cordons, though it could: evicted pods can be scheduled there."""
+        return () if self.policy.cordon_skipped else tuple(t for t in self.skipped if not t.node.unschedulable)
+
+    @property
+    def not_judged(self) -> tuple[str, ...]:
+        """What the plan says nothing about, so that nobody takes its silence for a pass."""
+        found = []
+        if self.open_targets:
+            names = _listed([target.node.name for target in self.open_targets])
+            found.append(
+                f"the room on the skipped targets, which are not cordoned (--no-cordon-skipped): {names}; evicted pods "
+                "can be scheduled onto them and are then evicted a second time"
+            )
+        if self.tight:
+            pods = _listed([f"{each.kind} {each}" for each in self.tight])
+            found.append(
+                "which pods kube-scheduler places first: beside their own no room is left for one more pod of "
+                f"{pods}; where it fills nodes in another order, some of their replacements are Pending"
+            )
+        return (*found, *NOT_JUDGED)
+
+    @property
+    def cordoned_only(self) -> tuple[Target, ...]:
+        """The targets that a run cordons and does not drain."""
+        return tuple(target for target in self.targets if target.cordon_only)
+
+    @property
+    def blockers(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.status is Status.FAIL)
+
+    @property
+    def unknowns(self) -> tuple[Finding, ...]:
+        """What could not be judged and is not accepted by the policy."""
+        return tuple(
+            f for f in self.findings if f.status is Status.UNKNOWN and f.code.name not in self.policy.accept_unknown
+        )

@@ -1,0 +1,233 @@
+"""A run as its journal has it, for whoever looks at it from elsewhere or afterwards."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from kubectl_eksdoc.drain.run.journal import OF_PODS, Cordoned, Journaled, Protected
+from kubectl_eksdoc.drain.run.moments import THE_DRAIN, Happened, Moment
+from kubectl_eksdoc.model.journal import (
+    DONE,
+    TOLD_TO_END,
+    Entries,
+    Entry,
+    Intent,
+    Note,
+    Noted,
+    Outcome,
+    Phase,
+    Result,
+    RunNote,
+    RunSummary,
+    Verb,
+)
+from kubectl_eksdoc.model.nodes import Node
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAccount:
+    """`state` is a word: ``waiting``, ``cordoned``, ``draining``, or how it ended. Pods that were asked to go, by an
+    eviction, a restart of their workload or a deletion, by what came of that."""
+
+    node: str
+    wave: int
+    state: str
+    granted: int
+    gone: int
+    refused: int
+    in_doubt: int
+
+
+_ENDS = {Noted.NODE_DONE: "done", Noted.LEFT_ALONE: "left-alone", Noted.LOST: "lost"}
+
+
+def nodes_of(journaled: Journaled) -> tuple[NodeAccount, ...]:
+    """The nodes that the run drains, in its order."""
+    aims = journaled.begun.aims if journaled.begun is not None else ()
+    counts: dict[str, Counter[str]] = {}
+    cordoned = {each.node for each in journaled.cordoned if each.confirmed}
+    for change in journaled.changes:
+        if change.intent.verb in OF_PODS:
+            word = change.outcome.value if change.outcome is not None else Outcome.UNKNOWN.value
+            counts.setdefault(change.intent.node, Counter())[word] += 1
+    found = []
+    for aim in aims:
+        of = counts.get(aim.node, Counter())
+        state = _ENDS.get(journaled.nodes[aim.node], "") if aim.node in journaled.nodes else ""
+        state = state or ("draining" if of else "cordoned" if aim.node in cordoned else "waiting")
+        numbers = (of[each.value] for each in (Outcome.DONE, Outcome.GONE, Outcome.REFUSED, Outcome.UNKNOWN))
+        found.append(NodeAccount(aim.node, journaled.waves.get(aim.node, aim.wave), state, *numbers))
+    return tuple(found)
+
+
+_HAPPENED = {
+    Noted.NODE_DONE: Happened.DONE,
+    Noted.LEFT_ALONE: Happened.LEFT_ALONE,
+    Noted.LOST: Happened.LOST,
+    Noted.PAUSED: Happened.HELD,
+    Noted.RESUMED: Happened.RELEASED,
+    Noted.ABORTED: Happened.STOPPED,
+    Noted.ADOPTED: Happened.ADOPTED,
+}
+
+_OF_RESULTS = {
+    (Verb.CORDON, Outcome.DONE): Happened.CORDONED,
+    (Verb.CORDON, Outcome.REFUSED): Happened.REFUSED,
+    (Verb.EXCLUDE, Outcome.DONE): Happened.EXCLUDED,
+    (Verb.EXCLUDE, Outcome.REFUSED): Happened.WARNED,
+    (Verb.PROTECT, Outcome.DONE): Happened.PROTECTED,
+    (Verb.PROTECT, Outcome.REFUSED): Happened.WARNED,
+    (Verb.RELEASE, Outcome.DONE): Happened.UNPROTECTED,
+    (Verb.RELEASE, Outcome.REFUSED): Happened.WARNED,
+    (Verb.EVICT, Outcome.DONE): Happened.EVICTED,
+    (Verb.EVICT, Outcome.GONE): Happened.GONE,
+    (Verb.EVICT, Outcome.REFUSED): Happened.REFUSED,
+    (Verb.RESTART, Outcome.DONE): Happened.RESTARTED,
+    (Verb.RESTART, Outcome.REFUSED): Happened.REFUSED,
+    (Verb.DELETE, Outcome.DONE): Happened.DELETED,
+    (Verb.DELETE, Outcome.GONE): Happened.GONE,
+    (Verb.DELETE, Outcome.REFUSED): Happened.REFUSED,
+}
+
+
+def told_by(entries: Iterable[Entry]) -> Iterator[tuple[Moment, tuple[Entry, ...]]]:
+    """What happened, by the journal: whatever changed something, and what was noted; each with the entries that tell
+    it: a note, or an intent and what came of it."""
+    intents: dict[int, Intent] = {}
+    began: datetime | None = None
+    for entry in entries:
+        began = began or entry.at
+        at_s = (entry.at - began).total_seconds()
+        match entry:
+            case Intent():
+                intents[entry.number] = entry
+            case Result() if entry.of in intents:
+                what = _OF_RESULTS.get((intents[entry.of].verb, entry.outcome))
+                if what is not None:
+                    yield _moment(at_s, what, intents[entry.of], entry), (intents[entry.of], entry)
+            case Note() if entry.what in _HAPPENED:
+                yield Moment(at_s, _HAPPENED[entry.what], entry.subject or THE_DRAIN, "", entry.why), (entry,)
+
+
+def _moment(at_s: float, what: Happened, of: Intent, result: Result) -> Moment:
+    """Of a restart the journal names the workload, and the node of the pod that is replaced."""
+    subject = f"{of.namespace}/{of.name}" if of.namespace else of.name
+    subject = f"{of.kind} {subject}" if of.verb is Verb.RESTART else subject
+    return Moment(at_s, what, subject, of.node, "" if result.outcome is Outcome.DONE else result.said)
+
+
+def phase_words(journaled: Journaled, led: bool) -> str:
+    """Where it stands: a run that nobody leads does not go on by itself, whatever its journal says last."""
+    if journaled.phase is Phase.ENDED:
+        return journaled.ended or Phase.ENDED.value
+    return journaled.phase.value if led else f"{journaled.phase.value}, and nobody leads it"
+
+
+# Runs by what they noted on nodes: it is all that a cluster has of a run whose journal somebody removed.
+
+
+@dataclass(frozen=True, slots=True)
+class NotedRun:
+    """`journal`: the namespace of its journal, "" where no note says. `cordoned` and `protected`: the nodes that it
+    cordons, and those that it keeps from autoscalers, by name; `skipped`: those of the first that its plan does not
+    drain."""
+
+    run: str
+    journal: str = ""
+    cordoned: tuple[Cordoned, ...] = ()
+    protected: tuple[Protected, ...] = ()
+    skipped: frozenset[str] = frozenset()
+
+    @property
+    def drained(self) -> int:
+        """So many nodes the plan of the run drains, as far as notes on nodes tell."""
+        return self.drained_of(self.cordoned)
+
+    def drained_of(self, cordoned: Iterable[Cordoned]) -> int:
+        """The same where the journal names more nodes."""
+        return len({each.node for each in cordoned} - self.skipped)
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return tuple(sorted({*(each.node for each in self.cordoned), *(each.node for each in self.protected)}))
+
+
+def noted_runs(nodes: Iterable[Node]) -> tuple[NotedRun, ...]:
+    """Every run that changed one of these nodes last, by its id."""
+    of: defaultdict[str, list[tuple[Node, RunNote]]] = defaultdict(list)
+    for node in sorted(nodes, key=lambda each: each.name):
+        if node.note is not None:
+            of[node.note.run].append((node, node.note))
+    return tuple(_noted(run, of[run]) for run in sorted(of))
+
+
+def noted_of(nodes: Iterable[Node], run: str) -> NotedRun:
+    """What nodes say of one run, which may be nothing."""
+    return next((each for each in noted_runs(nodes) if each.run == run), NotedRun(run))
+
+
+def to_give_back(journaled: Journaled, noted: NotedRun) -> tuple[tuple[Cordoned, ...], tuple[Protected, ...]]:
+    """The nodes to restore, and those to release: by the journal, then those that only carry notes. One of them is
+    enough, for either may have been removed in part."""
+    cordoned = {each.uid: each for each in (*noted.cordoned, *journaled.cordoned)}
+    protected = {each.uid: each for each in (*noted.protected, *journaled.protected)}
+    first = {each.uid: None for each in (*journaled.cordoned, *noted.cordoned)}
+    then = {each.uid: None for each in (*journaled.protected, *noted.protected)}
+    return tuple(cordoned[uid] for uid in first), tuple(protected[uid] for uid in then)
+
+
+def _noted(run: str, on: list[tuple[Node, RunNote]]) -> NotedRun:
+    journal = next((note.journal for _, note in on if note.journal), "")
+    cordoned = tuple(Cordoned(node.name, node.uid, True) for node, note in on if note.drains)
+    protected = tuple(Protected(node.name, node.uid, True) for node, note in on if note.protects)
+    skipped = frozenset(node.name for node, note in on if note.skipped)
+    return NotedRun(run, journal, cordoned, protected, skipped)
+
+
+# What is to be made of a run whose process is started again by itself: it goes on where nobody decided otherwise.
+#
+# What somebody asked for while nobody led it holds: who pauses or aborts a run whose pod has just died must not see it
+# evict again a moment later.
+
+
+_HOLD = (Phase.PAUSED.value, Phase.ABORTED.value)
+
+
+@dataclass(frozen=True, slots=True)
+class GoOn:
+    """`wanted`: what holds from its first moment on, ``paused``, ``aborted`` or "", and `who` wants it."""
+
+    wanted: str = ""
+    who: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """It has come to an end that somebody, or a guard, decided on: `why`. `whole`: there is nothing to go on with."""
+
+    why: str
+    whole: bool = False
+
+
+def again(run: RunSummary, entries: Entries, stands: Journaled) -> GoOn | Over:
+    """`stands`: what `entries` come to."""
+    if stands.ended is not None and stands.ended != TOLD_TO_END:
+        return Over(stands.ended, stands.ended == DONE)
+    if run.wanted in _HOLD:
+        return GoOn(run.wanted, run.wanted_by)
+    if stands.aborted:
+        last = _last(entries, Noted.ABORTED)
+        told = last is not None and last.why == TOLD_TO_END
+        return GoOn() if told else GoOn(Phase.ABORTED.value, last.subject if last is not None else "")
+    if stands.paused:
+        last = _last(entries, Noted.PAUSED)
+        return GoOn(Phase.PAUSED.value, last.subject if last is not None else "")
+    return GoOn()
+
+
+def _last(entries: Entries, what: Noted) -> Note | None:
+    notes = [each for each in entries.entries if isinstance(each, Note) and each.what is what]
+    return max(notes, key=lambda note: note.number, default=None)

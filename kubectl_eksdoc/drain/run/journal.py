@@ -1,0 +1,447 @@
+"""What stands after the entries of a journal, whoever wrote them and wherever they end.
+
+Reading is total. An entry that is doubled, out of order or contradicted loses nothing that others say, and what is
+not taken into account is said. Where two writers used the same number it is not known what was answered to which:
+such an intent counts as in doubt, and is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeGuard
+
+from kubectl_eksdoc.drain.duration.estimate import Estimate
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.answers import Next, Trouble, read
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.model.acts import (
+    Change as ActsChange,
+)
+from kubectl_eksdoc.model.acts import (
+    Cordon,
+    Delete,
+    Errand,
+    Evict,
+    Exclude,
+    Hook,
+    ListAttachments,
+    ListPods,
+    Look,
+    OfNode,
+    Protect,
+    Release,
+    Restart,
+    Restore,
+)
+from kubectl_eksdoc.model.journal import (
+    ROLLED_BACK,
+    UNCORDONED,
+    Aim,
+    Begun,
+    Cause,
+    Entries,
+    Entry,
+    Intent,
+    Note,
+    Noted,
+    Outcome,
+    Phase,
+    Result,
+    Timed,
+    Verb,
+)
+
+OF_PODS = (Verb.EVICT, Verb.RESTART, Verb.DELETE)
+"""What makes a pod go."""
+
+_NODE_ENDS = (Noted.NODE_DONE, Noted.LEFT_ALONE, Noted.LOST)
+_SURE = (Outcome.DONE, Outcome.GONE, Outcome.REFUSED)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An intent and what is known of it; `outcome` None: it was not answered, or the journal ends before that."""
+
+    intent: Intent
+    outcome: Outcome | None = None
+    result: Result | None = None
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether nobody knows if it was done: it has to be looked at before anything is asked for again."""
+        return self.outcome is None or self.outcome is Outcome.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Cordoned:
+    """A node that this run may have cordoned, or taken from load balancers, and has not surely restored. `confirmed`:
+    the server said that it did. `before`: how it was before the first of our cordons. `theirs`: somebody uncordoned it
+    meanwhile, so that whether it is cordoned now is for them to say."""
+
+    node: str
+    uid: str
+    confirmed: bool
+    before: str = ""
+    theirs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Protected:
+    """A node that this run may have protected from autoscalers and has not surely released. `confirmed`: the server
+    said that it did."""
+
+    node: str
+    uid: str
+    confirmed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Journaled:
+    """What stands. `changes` in the order of their intents; `nodes`: of each node that came to an end, how;
+    `uncordoned`: those that somebody uncordoned meanwhile; `waves`: in which wave nodes come by the latest plan, from
+    1; `ended`: the outcome, None while it has none; `rolled_back`: it ended so once, and nobody goes on with it;
+    `dropped`: what was not taken into account, and why. `stops`: template and seconds of each pod that stopped;
+    `timed`: plan and result of each part that came to its end."""
+
+    begun: Begun | None = None
+    changes: tuple[Change, ...] = ()
+    nodes: Mapping[str, Noted] = field(default_factory=dict)
+    leader: str = ""
+    paused: bool = False
+    aborted: bool = False
+    uncordoned: frozenset[str] = frozenset()
+    ended: str | None = None
+    rolled_back: bool = False
+    next_number: int = 0
+    dropped: tuple[str, ...] = ()
+    waves: Mapping[str, int] = field(default_factory=dict)
+    stops: tuple[tuple[str, float], ...] = ()
+    timed: tuple[Timed, ...] = ()
+
+    @property
+    def last_wave(self) -> int:
+        """The last one that was begun, 0 if none was: a pod of it was asked to go, or a node is done."""
+        begun = {change.intent.node for change in self.changes if change.intent.verb in OF_PODS}
+        begun |= {node for node, how in self.nodes.items() if how is Noted.NODE_DONE}
+        return max((self.waves.get(node, 0) for node in begun), default=0)
+
+    @property
+    def phase(self) -> Phase:
+        if self.ended is not None:
+            return Phase.ENDED
+        if self.aborted:
+            return Phase.ABORTED
+        return Phase.PAUSED if self.paused else Phase.RUNNING
+
+    @property
+    def in_doubt(self) -> tuple[Change, ...]:
+        return tuple(change for change in self.changes if change.in_doubt)
+
+    @property
+    def granted(self) -> tuple[Change, ...]:
+        """Evictions that the server has granted."""
+        return self._evictions(Outcome.DONE)
+
+    @property
+    def gone(self) -> tuple[Change, ...]:
+        """Evictions of pods that were not there any more."""
+        return self._evictions(Outcome.GONE)
+
+    @property
+    def cordoned(self) -> tuple[Cordoned, ...]:
+        """Nodes to restore in a rollback, in the order in which they were cordoned."""
+        standing = self._standing((Verb.CORDON, Verb.EXCLUDE), Verb.RESTORE)
+        return tuple(
+            Cordoned(first.name, first.uid, confirmed, first.before, first.name in self.uncordoned)
+            for first, confirmed in standing.values()
+        )
+
+    @property
+    def protected(self) -> tuple[Protected, ...]:
+        """Nodes to release when it is over, whoever ends it, in the order in which they were protected."""
+        standing = self._standing((Verb.PROTECT,), Verb.RELEASE)
+        return tuple(Protected(first.name, first.uid, confirmed) for first, confirmed in standing.values())
+
+    def _standing(self, done: tuple[Verb, ...], undone: Verb) -> dict[tuple[str, str], tuple[Intent, bool]]:
+        """Of each node to which one of `done` may have been done, and not surely `undone` since, the first intent, and
+        whether the server said of any that it was done."""
+        found: dict[tuple[str, str], tuple[Intent, bool]] = {}
+        for change in self.changes:
+            intent, key = change.intent, (change.intent.name, change.intent.uid)
+            if intent.verb in done and change.outcome not in (Outcome.REFUSED, Outcome.GONE):
+                first, confirmed = found.get(key, (intent, False))
+                found[key] = first, confirmed or change.outcome is Outcome.DONE
+            elif intent.verb is undone and change.outcome in (Outcome.DONE, Outcome.GONE):
+                found.pop(key, None)
+        return found
+
+    def _evictions(self, outcome: Outcome) -> tuple[Change, ...]:
+        return tuple(c for c in self.changes if c.intent.verb is Verb.EVICT and c.outcome is outcome)
+
+
+def replay(*journals: Entries) -> Journaled:
+    """What stands by all of `journals`: copies of one run's, such as the cluster's and the file of this machine."""
+    dropped = [said for journal in journals for said in journal.dropped]
+    entries = _each_once((entry for journal in journals for entry in journal.entries), dropped)
+    made = _Replaying(dropped)
+    for entry in entries:
+        made.take(entry)
+    return made.journaled(entries[-1].number + 1 if entries else 0)
+
+
+def stops_in(journal: Entries) -> Iterator[tuple[str, float]]:
+    """Template and seconds of each pod that stopped in a run."""
+    for entry in journal.entries:
+        if isinstance(entry, Note) and entry.what is Noted.STOPPED:
+            yield from _stops(entry)
+
+
+def _stops(note: Note) -> Iterator[tuple[str, float]]:
+    for word in note.why.split():
+        if word.replace(".", "", 1).isdecimal() and word.isascii():
+            yield note.subject, float(word)
+
+
+def only_in(one: Entries, other: Entries) -> tuple[Entry, ...]:
+    """What `one` has and `other` has not: one of two copies may end earlier."""
+    there = set(other.entries)
+    return tuple(dict.fromkeys(entry for entry in one.entries if entry not in there))
+
+
+def _each_once(given: Iterable[Entry], dropped: list[str]) -> list[Entry]:
+    """By their numbers; what is odd about those is added to `dropped`."""
+    found: dict[int, dict[Entry, None]] = {}
+    for entry in given:
+        found.setdefault(entry.number, {})[entry] = None
+    numbers = sorted(found)
+    for before, number in zip([-1, *numbers], numbers, strict=False):
+        if number > before + 1:
+            which = f"entry {number - 1} is" if number == before + 2 else f"entries {before + 1} to {number - 1} are"
+            dropped.append(f"{which} missing")
+        if len(found[number]) > 1:
+            dropped.append(f"entry {number} is there twice with different contents: two wrote at once")
+    return [entry for number in numbers for entry in found[number]]
+
+
+class _Replaying:
+    """Mutable: entries go in by their numbers."""
+
+    def __init__(self, dropped: list[str]) -> None:
+        self._dropped = dropped
+        self._begun: Begun | None = None
+        self._intents: dict[int, list[Intent]] = {}
+        self._results: dict[int, Result] = {}
+        self._nodes: dict[str, Noted] = {}
+        self._waves: dict[str, int] = {}
+        self._leader = ""
+        self._paused = self._aborted = self._rolled_back = False
+        self._uncordoned: set[str] = set()
+        self._ended: str | None = None
+        self._stops: list[tuple[str, float]] = []
+        self._timed: list[Timed] = []
+
+    def take(self, entry: Entry) -> None:
+        match entry:
+            case Begun():
+                self._begin(entry)
+            case Intent():
+                self._intents.setdefault(entry.number, []).append(entry)
+            case Result():
+                self._answer(entry)
+            case Timed():
+                self._timed.append(entry)
+            case Note():
+                self._note(entry)
+
+    def journaled(self, next_number: int) -> Journaled:
+        for result in self._results.values():
+            if result.of not in self._intents:
+                self._dropped.append(f"entry {result.number} answers entry {result.of}, which is no intent")
+        changes: list[Change] = []
+        for number, intents in self._intents.items():
+            answer = self._results.get(number) if len(intents) == 1 else None
+            changes += [Change(intent, answer.outcome if answer else None, answer) for intent in intents]
+        return Journaled(
+            self._begun,
+            tuple(changes),
+            self._nodes,
+            self._leader,
+            self._paused,
+            self._aborted,
+            frozenset(self._uncordoned),
+            self._ended,
+            self._rolled_back,
+            next_number,
+            tuple(self._dropped),
+            self._waves,
+            tuple(self._stops),
+            tuple(self._timed),
+        )
+
+    def _begin(self, begun: Begun) -> None:
+        if self._begun is not None:
+            self._dropped.append(f"entry {begun.number} begins the run a second time")
+            return
+        self._begun, self._leader = begun, begun.leader
+        self._waves = {**{aim.node: aim.wave for aim in begun.aims}, **self._waves}
+
+    def _answer(self, result: Result) -> None:
+        """What is sure stays; an unknown outcome may become sure later, when somebody has looked."""
+        known = self._results.get(result.of)
+        if known is None or known.outcome not in _SURE:
+            self._results[result.of] = result
+        elif result.outcome in _SURE and result.outcome is not known.outcome:
+            said = f"entry {result.number} says {result.outcome.value} of entry {result.of}, which is"
+            self._dropped.append(f"{said} {known.outcome.value} already")
+
+    def _note(self, note: Note) -> None:
+        match note.what:
+            case Noted.PAUSED | Noted.RESUMED:
+                self._paused = note.what is Noted.PAUSED
+                self._aborted = self._aborted and self._paused  # who resumes goes on, aborted or not
+            case Noted.ABORTED:
+                self._aborted = True
+            case Noted.ADOPTED:
+                self._leader = note.subject
+            case Noted.ENDED:
+                self._ended = note.why
+                self._rolled_back = self._rolled_back or note.why == ROLLED_BACK
+                return
+            case Noted.STOPPED:
+                self._stops += _stops(note)
+            case Noted.WAVE if note.why.isascii() and note.why.isdecimal():
+                self._waves[note.subject] = int(note.why)
+            case _ if note.what in _NODE_ENDS:
+                self._nodes[note.subject] = note.what
+                if note.why.startswith(UNCORDONED):
+                    self._uncordoned.add(note.subject)
+        self._ended = None  # somebody went on
+
+
+# Makes the entries of a run's journal from what it does: numbers them, and says in plain words what came of each.
+
+
+LONGEST_SAID = 2000
+"""Characters of a server's words that are kept: some webhooks tell whole pages."""
+
+_VERBS: Mapping[type[OfNode], Verb] = {
+    Cordon: Verb.CORDON,
+    Exclude: Verb.EXCLUDE,
+    Restore: Verb.RESTORE,
+    Protect: Verb.PROTECT,
+    Release: Verb.RELEASE,
+}
+
+_OUTCOMES = {Next.LEAVES: Outcome.DONE, Next.GONE: Outcome.GONE, Next.LOOK: Outcome.UNKNOWN}
+
+
+class Scribe:
+    """Mutable: counts on from `next_number` (0 for a new run, `Journaled.next_number` for one that goes on)."""
+
+    def __init__(self, next_number: int = 0) -> None:
+        self.next_number = next_number
+
+    def begun(
+        self,
+        run: str,
+        at: datetime,
+        *,
+        plan: str,
+        tool: str,
+        who: str,
+        host: str,
+        leader: str,
+        aims: tuple[Aim, ...],
+        asked: tuple[str, ...],
+        skipped: tuple[Aim, ...] = (),
+        estimate: Estimate | None = None,
+        cluster: str = "",
+    ) -> Begun:
+        p50_s, p95_s, bound_s = _predicted(estimate) if estimate is not None else (None, None, None)
+        number, predicted = self._number(), (p50_s, p95_s, bound_s)
+        return Begun(number, at, run, plan, tool, who, host, leader, aims, asked, skipped, *predicted, cluster)
+
+    def intent(self, act: ActsChange, at: datetime, before: str = "") -> Intent:
+        """`before`: how a node is before its cordon."""
+        number = self._number()
+        match act:
+            case Evict(pod, grace_s):
+                return Intent(number, at, Verb.EVICT, "Pod", pod.name, pod.uid, pod.namespace, pod.node, grace_s)
+            case Restart(namespace, name, uid, kind, pod):
+                return Intent(number, at, Verb.RESTART, kind, name, uid, namespace, pod.node)
+            case Delete(pod):
+                return Intent(number, at, Verb.DELETE, "Pod", pod.name, pod.uid, pod.namespace, pod.node)
+            case _:
+                return Intent(number, at, _VERBS[type(act)], "Node", act.node, act.uid, before=before)
+
+    def result(self, of: Intent, answer: Status | Lost, at: datetime) -> Result:
+        outcome, trouble = _judged(of.verb, answer)
+        code = answer.code if isinstance(answer, Status) else 0
+        said = answer.message if isinstance(answer, Status) else answer.said
+        word = "" if trouble is Trouble.NONE else trouble.value
+        return Result(self._number(), at, of.number, outcome, code, word, said[:LONGEST_SAID])
+
+    def found(self, of: Intent, outcome: Outcome, at: datetime, said: str = "") -> Result:
+        """What was seen of an intent that was in doubt."""
+        return Result(self._number(), at, of.number, outcome, said=said[:LONGEST_SAID])
+
+    def note(self, what: Noted, at: datetime, subject: str = "", why: str = "") -> Note:
+        return Note(self._number(), at, what, subject, why[:LONGEST_SAID])
+
+    def timed(self, at: datetime, took_s: float, estimate: Estimate, causes: Mapping[Cause, float]) -> Timed:
+        p50_s, p95_s, bound_s = _predicted(estimate)
+        rounded = tuple((cause, round(seconds, 3)) for cause, seconds in causes.items())
+        return Timed(self._number(), at, round(took_s, 3), p50_s, p95_s, bound_s, rounded)
+
+    def stopped(self, template: str, seconds: Iterable[float], at: datetime) -> Note:
+        """How long pods of one template took."""
+        return self.note(Noted.STOPPED, at, template, " ".join(f"{each:.1f}" for each in seconds))
+
+    def _number(self) -> int:
+        self.next_number += 1
+        return self.next_number - 1
+
+
+def changes_something(act: Errand) -> TypeGuard[ActsChange]:
+    """Whether an act has to be written down before it is done."""
+    return not isinstance(act, (Look, ListPods, ListAttachments, Hook))
+
+
+def is_another(answer: Status) -> bool:
+    """Whether another node has its name by now: that one is nobody's but its own."""
+    return answer.code == 409 and "UID in the precondition" in answer.message
+
+
+def aims_of(plan: DrainPlan) -> tuple[Aim, ...]:
+    """The nodes that a plan drains, in its order."""
+    drained = sorted((target for target in plan.targets if target.order), key=lambda each: each.order)
+    return tuple(Aim(target.node.name, target.node.uid, target.wave) for target in drained)
+
+
+def skipped_by(plan: DrainPlan) -> tuple[Aim, ...]:
+    """The nodes that a plan cordons and does not drain."""
+    return tuple(Aim(target.node.name, target.node.uid) for target in plan.cordoned_only)
+
+
+def _judged(verb: Verb, answer: Status | Lost) -> tuple[Outcome, Trouble]:
+    if verb in (Verb.EVICT, Verb.DELETE):
+        reading = read(answer)
+        return _OUTCOMES.get(reading.next, Outcome.REFUSED), reading.trouble
+    if isinstance(answer, Lost) or answer.code >= 500:
+        return Outcome.UNKNOWN, Trouble.SERVER
+    if 200 <= answer.code < 300:
+        return Outcome.DONE, Trouble.NONE
+    if answer.code == 404 or is_another(answer):
+        return Outcome.GONE, Trouble.NONE
+    return Outcome.REFUSED, _TROUBLES.get(answer.code, Trouble.REQUEST)
+
+
+_TROUBLES = {401: Trouble.RIGHT, 403: Trouble.RIGHT, 409: Trouble.CONTENTION, 429: Trouble.THROTTLED}
+
+
+def _predicted(estimate: Estimate) -> tuple[float, float, float | None]:
+    """p50, p95 and the lower bound."""
+    bound_s = round(estimate.least[0].seconds, 3) if estimate.least else None
+    return round(estimate.p50_s, 3), round(estimate.p95_s, 3), bound_s

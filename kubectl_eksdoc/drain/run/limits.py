@@ -1,0 +1,70 @@
+"""When a run holds, stops, or gives up on a pod: what its guards go by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubectl_eksdoc.model.options import COUNT, SECONDS, SECONDS_OR_NONE, Kind, option
+
+SETTLES_S = 120.0
+"""So long a run that was stopped waits for pods that leave."""
+
+READY_S = 600.0
+"""As long as a Deployment's progressDeadlineSeconds by default."""
+
+GUARDS = "Guards"
+THE_END = "The end"
+BETWEEN_WAVES = "Between waves (waves: --max-unavailable, --pin)"
+
+_NO_WAIT = Kind(switch=True, value=lambda given: 0.0 if given else READY_S, given=lambda value: not value)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds, and a number of nodes."""
+
+    hold_s: float = option(
+        10.0, "--hold-pending", GUARDS, SECONDS, "hold while a replacement has no node for so long", "TIME"
+    )
+    pending_s: float = option(
+        600.0, "--stop-pending", GUARDS, SECONDS, "stop once a replacement has no node for so long", "TIME"
+    )
+    not_ready: int = option(
+        2, "--stop-not-ready", GUARDS, COUNT, "stop once more than N nodes outside the targets became NotReady", "N"
+    )
+    away_s: float = option(
+        1800.0,
+        "--stop-away",
+        GUARDS,
+        SECONDS,
+        "stop once the cluster does not answer, or cannot be watched, for so long",
+        "TIME",
+    )
+    failing_s: float = option(
+        300.0, "--stop-failing", GUARDS, SECONDS, "stop once the server answers mostly with errors for so long", "TIME"
+    )
+    blocked_s: float = option(
+        1800.0,
+        "--give-up",
+        GUARDS,
+        SECONDS,
+        "leave a node alone once a pod of it is refused, or late, for so long",
+        "TIME",
+    )
+    """A pod is given up that is refused for so long while nothing moves, or that takes so much longer to stop than it
+    may."""
+    bake_s: float = option(
+        0.0,
+        "--bake",
+        BETWEEN_WAVES,
+        SECONDS_OR_NONE,
+        "begin no node for so long after a wave, while the guards watch",
+        "TIME",
+    )
+    ready_s: float = option(
+        READY_S,
+        "--no-wait-ready",
+        THE_END,
+        _NO_WAIT,
+        "end once every node is done, instead of waiting until the replacements of its pods are Ready (up to 10m)",
+    )

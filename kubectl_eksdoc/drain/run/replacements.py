@@ -1,0 +1,229 @@
+"""The pods that are made for those that a run makes go: which they are, and onto which nodes they were scheduled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from math import inf
+from typing import NamedTuple
+
+from kubectl_eksdoc.drain.outcome import Eviction
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.drain.run.answers import made_for
+from kubectl_eksdoc.drain.run.board import Board
+from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.tries import AGAIN_S, TRIES, Came, came_of, may_be_done, said_of
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.cordon import foreign_drain
+from kubectl_eksdoc.kubernetes.replacement import comes_back_to_its_node
+from kubectl_eksdoc.model.acts import Protect, Release
+from kubectl_eksdoc.model.nodes import PROTECTIONS, Node, NodeOwner
+from kubectl_eksdoc.model.pods import Pod
+
+
+class Arrival(NamedTuple):
+    """When a replacement was seen first, with a node and Ready, in seconds since the run began; `owner`: its uid."""
+
+    owner: str
+    since_s: float
+    scheduled_s: float | None = None
+    ready_s: float | None = None
+
+
+class Replacements:
+    """Mutable. `nodes`: of each that has one, by UID, its node; also of those that are gone by now. `arrivals`
+    likewise, in the order in which they were seen."""
+
+    def __init__(self, evictions: Iterable[Eviction], seen: Seen) -> None:
+        self.nodes: dict[str, str] = {}
+        self.arrivals: dict[str, Arrival] = {}
+        self._owners: set[str] = set()  # whose pods are replaced
+        self._restarted: set[tuple[str, str]] = set()  # namespace and name of what makes new ReplicaSets
+        self._known = {pod.uid for pod in seen.pods()}
+        self.expect(evictions)
+
+    def expect(self, evictions: Iterable[Eviction]) -> None:
+        """These go: pods of their owners that are new from now on replace them."""
+        for each in evictions:
+            if each.pod.owner is not None:
+                self._owners.add(each.pod.owner.uid)
+            if each.manner.restarts is not None:
+                self._restarted.add((each.pod.namespace, each.manner.restarts.name))
+
+    def __contains__(self, pod: Pod) -> bool:
+        """Whether it takes the place of a pod that goes: its owner's, or of a new ReplicaSet of what is restarted."""
+        if pod.uid in self._known or pod.owner is None:
+            return False
+        return pod.owner.uid in self._owners or (pod.namespace, made_for(pod.owner)) in self._restarted
+
+    def see(self, pod: Pod, now_s: float) -> bool:
+        """Whether it is one; its node is kept, and when it came to where it is."""
+        if pod not in self or pod.owner is None:
+            return False
+        if pod.node:
+            self.nodes[pod.uid] = pod.node
+        known = self.arrivals.get(pod.uid) or Arrival(pod.owner.uid, now_s)
+        if known.scheduled_s is None and pod.node:
+            known = known._replace(scheduled_s=now_s)
+        if known.ready_s is None and pod.ready:
+            known = known._replace(ready_s=now_s)
+        self.arrivals[pod.uid] = known
+        return True
+
+
+# Nodes that a run needs are kept from autoscalers until it is over: which, since when, and until when.
+#
+# To the Cluster Autoscaler and to Karpenter a node that is empty, or hardly used, is one to remove; and so are the new
+# nodes of a drain until the pods have come. Sources: kubernetes/autoscaler cluster-autoscaler/FAQ.md ("How can I
+# prevent Cluster Autoscaler from scaling down a particular node?"), karpenter.sh/docs/concepts/disruption (node-level
+# controls).
+
+
+JOINED = "it joined meanwhile, and what is evicted has to land on it"
+EMPTY = "it was empty when the run began: an autoscaler would remove it first, and what is evicted has to land on it"
+
+_NEVER_REMOVED = (NodeOwner.FARGATE, NodeOwner.HYBRID)
+"""A Fargate node lives and dies with its pod, a hybrid one is somebody's machine."""
+
+
+def why_protected(node: Node, known: bool, empty: bool) -> str:
+    """Why no autoscaler must remove this node, which is none of the targets; "" if one may. `known`: it was there when
+    the run began; `empty`: so it was then."""
+    if node.unschedulable or node.deletion_at is not None or foreign_drain(node) or node.owner in _NEVER_REMOVED:
+        return ""
+    if not known:
+        return JOINED
+    return EMPTY if empty else ""
+
+
+class _Step(Enum):
+    WANTED = "wanted"
+    HELD = "held"
+    RELEASING = "releasing"
+    OVER = "over"
+
+
+class _Protection:
+    """Mutable. `may_stand`: it may be protected by us; `asked`: an act is under way."""
+
+    __slots__ = ("asked", "may_stand", "node", "not_before_s", "step", "tries", "uid", "why")
+
+    def __init__(self, node: str, uid: str, why: str) -> None:
+        self.node = node
+        self.uid = uid
+        self.why = why
+        self.asked = self.may_stand = False
+        self.to(_Step.WANTED)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing of it is on the node, or will be before it is asked for."""
+        return self.step is _Step.OVER or (self.step is _Step.WANTED and not self.asked and not self.may_stand)
+
+    def to(self, step: _Step) -> None:
+        self.step = step
+        self.tries, self.not_before_s = 0, 0.0
+
+    def failed(self, now_s: float) -> bool:
+        """Whether it was asked for often enough."""
+        self.tries, self.not_before_s = self.tries + 1, now_s + AGAIN_S
+        return self.tries >= TRIES
+
+
+class Protecting:
+    """Mutable. Protects what it sees and releases it when the run is over; what is refused stops nothing."""
+
+    def __init__(self, plan: DrainPlan, board: Board) -> None:
+        self._board = board
+        self._targets = {target.node.uid for target in plan.targets}
+        self._targets |= {node.target.node.uid for node in board.nodes.values()}
+        used = {pod.node for pod in board.seen.pods() if _holds(pod)}
+        self._empty = {node.uid: node.name not in used for node in board.seen.nodes.values()}  # of all there are
+        self._nodes: dict[str, _Protection] = {}  # by UID
+        self._refused = False
+        self.see(board.seen.nodes.values())
+
+    @property
+    def over(self) -> bool:
+        """Whether no node is protected by us, as far as anything can be done about it."""
+        return all(each.over for each in self._nodes.values())
+
+    def see(self, nodes: Iterable[Node]) -> None:
+        for node in nodes:
+            if node.uid not in self._targets and node.uid not in self._nodes:
+                why = why_protected(node, node.uid in self._empty, self._empty.get(node.uid, False))
+                if why:
+                    self._nodes[node.uid] = _Protection(node.name, node.uid, why)
+
+    def stands(self, node: str, uid: str, surely: bool) -> None:
+        """It is protected, or may be, by whoever began this run."""
+        protection = self._nodes.setdefault(uid, _Protection(node, uid, "it was when the run was left"))
+        protection.may_stand = True
+        if surely:
+            protection.to(_Step.HELD)
+
+    def acts(self, now_s: float, over: bool) -> Iterator[Protect | Release]:
+        """`over`: the run has come to its end but for this."""
+        for each in self._nodes.values():
+            if over and each.step in (_Step.WANTED, _Step.HELD) and not each.asked:
+                each.to(_Step.RELEASING if each.may_stand else _Step.OVER)
+            if each.asked or now_s < each.not_before_s:
+                continue
+            if each.step is _Step.WANTED and not self._refused:
+                each.asked = True
+                yield Protect(each.node, each.uid)
+            elif each.step is _Step.RELEASING:
+                each.asked = True
+                yield Release(each.node, each.uid)
+
+    def next_s(self) -> float:
+        """When it is asked for again; infinity where nothing is."""
+        steps = (_Step.RELEASING,) if self._refused else (_Step.WANTED, _Step.RELEASING)
+        waiting = (each for each in self._nodes.values() if each.step in steps and not each.asked)
+        return min((each.not_before_s for each in waiting), default=inf)
+
+    def answered(self, act: Protect | Release, answer: Status | Lost, now_s: float) -> None:
+        each = self._nodes[act.uid]
+        each.asked = False
+        if isinstance(act, Protect):
+            self._protected(each, answer, now_s)
+        else:
+            self._released(each, answer, now_s)
+
+    def _protected(self, each: _Protection, answer: Status | Lost, now_s: float) -> None:
+        came = came_of(answer)
+        each.may_stand = each.may_stand or came is Came.DONE or may_be_done(answer)
+        if came is Came.DONE:
+            each.to(_Step.HELD)
+            self._board.tell(now_s, Happened.PROTECTED, each.node, why=each.why)
+        elif came is Came.GONE:
+            each.to(_Step.OVER)
+        elif came is Came.REFUSED or each.failed(now_s):
+            each.to(_Step.HELD if each.may_stand else _Step.OVER)
+            self._warn_unprotected(each, came, said_of(answer), now_s)
+
+    def _warn_unprotected(self, each: _Protection, came: Came, said: str, now_s: float) -> None:
+        """Of rights that are missing once for all nodes."""
+        if came is not Came.FORBIDDEN:
+            self._board.tell(now_s, Happened.WARNED, each.node, why=f"an autoscaler may remove it meanwhile: {said}")
+        elif not self._refused:
+            self._refused = True
+            self._board.tell(now_s, Happened.WARNED, why=f"new nodes are not protected from autoscalers: {said}")
+
+    def _released(self, each: _Protection, answer: Status | Lost, now_s: float) -> None:
+        came = came_of(answer)
+        if came is Came.DONE:
+            self._board.tell(now_s, Happened.UNPROTECTED, each.node)
+        if came in (Came.DONE, Came.GONE):
+            each.to(_Step.OVER)
+        elif came is Came.REFUSED or each.failed(now_s):
+            each.to(_Step.OVER)
+            remedy = f"kubectl annotate node {each.node} {' '.join(f'{key}-' for key in PROTECTIONS)}"
+            why = f"it stays protected from autoscalers: {said_of(answer)}; to end that: {remedy}"
+            self._board.tell(now_s, Happened.WARNED, each.node, why=why)
+
+
+def _holds(pod: Pod) -> bool:
+    """Whether its node is not empty to an autoscaler; pods of DaemonSets and static ones never count."""
+    return not (pod.mirror or pod.finished or comes_back_to_its_node(pod))

@@ -1,0 +1,390 @@
+"""A run as it was written down, to be looked at again; here from its journal, in `retelling` from its events.
+
+Both know less than the run did, and different things: what is not in them is said, never guessed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from math import inf
+from typing import NamedTuple
+
+from kubectl_eksdoc.drain.run.account import told_by
+from kubectl_eksdoc.drain.run.chronicle import Aimed
+from kubectl_eksdoc.drain.run.journal import Journaled, replay
+from kubectl_eksdoc.drain.run.moments import THE_DRAIN, WENT_WRONG, Happened, Moment
+from kubectl_eksdoc.model.journal import (
+    DONE,
+    ROLLED_BACK,
+    Entries,
+    Entry,
+    Intent,
+    Note,
+    Noted,
+    Outcome,
+    Result,
+    RunEnd,
+    RunEvent,
+    RunEvents,
+    Verb,
+)
+
+# A run as it was written down, to be looked at again; here from its journal, in `retelling` from its events.
+#
+# Both know less than the run did, and different things: what is not in them is said, never guessed.
+
+
+class Source(Enum):
+    """From what it was made; the value names it."""
+
+    JOURNAL = "journal"
+    EVENTS = "events"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """So many `pods` were to be evicted; p50 and p95 of the estimate in seconds, None where there is none."""
+
+    pods: int
+    p50_s: float | None = None
+    p95_s: float | None = None
+
+
+class Rewaved(NamedTuple):
+    """Once the first `after` moments have happened, `node` comes in this `wave`: somebody went on with the run."""
+
+    after: int
+    node: str
+    wave: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """`moments` in the order of their times, from 0 to `length_s`, in seconds since `began_at` (UTC); `written`: of
+    each of them the entries of a journal that tell it, () for events. `aims` know no pods: those are known as they
+    appear; their waves are those of the begin, and `rewaved` says which were others later.
+
+    `by` whom it was begun, "" where that is not known. `ended`: how, in a word or a sentence, "" where that was not
+    written down; `whole`: every node was emptied, or given back as somebody wanted it. `said` is more about that, line
+    by line. `planned` is None where it is not known; `dropped` says what was not taken into account.
+    """
+
+    run: str
+    source: Source
+    began_at: datetime
+    length_s: float
+    aims: tuple[Aimed, ...]
+    moments: tuple[Moment, ...]
+    written: tuple[tuple[Entry, ...], ...] = ()
+    by: str = ""
+    ended: str = ""
+    whole: bool = False
+    said: tuple[str, ...] = ()
+    planned: Planned | None = None
+    dropped: tuple[str, ...] = ()
+    rewaved: tuple[Rewaved, ...] = ()
+
+    def waves_after(self, moments: int) -> dict[str, int]:
+        """Of the nodes whose wave is not that of the begin any more, once so many moments have happened."""
+        return {each.node: each.wave for each in self.rewaved if each.after <= moments}
+
+    def details(self, at: int) -> tuple[tuple[str, str], ...]:
+        """What else is written down of the moment at this place, by name."""
+        written = self.written[at] if at < len(self.written) else ()
+        return tuple(field for entry in written for field in fields_of(entry))
+
+
+def of_journal(journal: Entries) -> Recording | None:
+    """None where not one entry could be read."""
+    entries = sorted(dict.fromkeys(journal.entries), key=lambda entry: entry.number)
+    if not entries:
+        return None
+    stands, began = replay(journal), entries[0].at
+    latest_s = (datetime.max.replace(tzinfo=began.tzinfo) - began).total_seconds() - 1
+    told = list(told_by(entries))
+    moments = tuple(in_order((moment for moment, _ in told), latest_s))
+    last_s = max((entry.at - began).total_seconds() for entry in entries)
+    begun = stands.begun
+    aims = begun.aims if begun is not None else ()
+    return Recording(
+        run=begun.run if begun is not None else "",
+        source=Source.JOURNAL,
+        began_at=began,
+        length_s=max(0.0, min(last_s, latest_s)),
+        aims=tuple(Aimed(aim.node, aim.wave) for aim in aims),
+        moments=moments,
+        written=tuple(written for _, written in told),
+        by=f"{begun.who}@{begun.host}" if begun is not None else "",
+        ended=stands.ended or "",
+        whole=stands.ended in (DONE, ROLLED_BACK),
+        said=tuple(_more(stands)),
+        dropped=stands.dropped,
+        rewaved=tuple(_rewaved(entries, [written[-1].number for _, written in told])),
+    )
+
+
+def _rewaved(entries: Iterable[Entry], told: Sequence[int]) -> Iterator[Rewaved]:
+    """`told`: the number of the entry by which each moment was told."""
+    for entry in entries:
+        if isinstance(entry, Note) and entry.what is Noted.WAVE and entry.why.isascii() and entry.why.isdecimal():
+            yield Rewaved(bisect_left(told, entry.number), entry.subject, int(entry.why))
+
+
+def in_order(moments: Iterable[Moment], latest_s: float) -> Iterator[Moment]:
+    """None before the one that stands before it, whatever the clocks of different machines said."""
+    now_s = 0.0
+    for moment in moments:
+        now_s = min(max(now_s, moment.at_s), max(latest_s, 0.0))
+        yield moment._replace(at_s=now_s)
+
+
+def fields_of(entry: Entry) -> tuple[tuple[str, str], ...]:
+    """All that an entry says of a change, by name; what it does not say is left out."""
+    said: tuple[tuple[str, str], ...] = ()
+    match entry:
+        case Intent():
+            said = (
+                ("asked", f"{entry.verb.value} {entry.kind} {_subject(entry)}"),
+                ("uid", entry.uid),
+                ("grace", "" if entry.grace_s is None else f"{entry.grace_s} s"),
+                ("before", entry.before),
+            )
+        case Result():
+            said = (
+                ("answer", entry.outcome.value),
+                ("HTTP code", str(entry.code) if entry.code else ""),
+                ("trouble", entry.trouble),
+                ("said", entry.said),
+            )
+    written = (f"entry {entry.number}", f"{entry.at:%Y-%m-%d %H:%M:%S.%f}Z")
+    return (written, *((name, value) for name, value in said if value))
+
+
+def _more(stands: Journaled) -> Iterator[str]:
+    """What the moments do not tell."""
+    back = {
+        change.intent.name: None
+        for change in stands.changes
+        if change.intent.verb is Verb.RESTORE and change.outcome is Outcome.DONE
+    }
+    if back:
+        yield f"Given back as they were before: {', '.join(back)}."
+    if stands.in_doubt:
+        doubts = (f"{change.intent.verb.value} {_subject(change.intent)}" for change in stands.in_doubt)
+        yield f"What came of these is not in it: {', '.join(doubts)}."
+
+
+def _subject(intent: Intent) -> str:
+    return f"{intent.namespace}/{intent.name}" if intent.namespace else intent.name
+
+
+# A run as its events tell it again: those of ``drain run -o json``, and of ``drain resume`` behind them.
+
+
+GONE_ON_WITH = "somebody went on with it"
+
+_OF_NODES = frozenset(
+    (
+        Happened.CORDONED,
+        Happened.BEGUN,
+        Happened.EMPTY,
+        Happened.DONE,
+        Happened.LEFT_ALONE,
+        Happened.LOST,
+        Happened.EXCLUDED,
+    )
+)
+_WORDS = {what.value: what for what in Happened}
+_ABOUT_S = 1.0
+"""Times of the clock are told in whole seconds."""
+
+
+def of_events(events: RunEvents) -> Recording | None:
+    """None where not one event could be read. What is told of another run than the first one is dropped with a word."""
+    first = next((each for each in events.told if isinstance(each, RunEvent)), None)
+    if first is None:
+        return None
+    ours = [each for each in events.told if each.run == first.run]
+    strange = [f"an event {word!r} is not known to this version" for word in dict.fromkeys(_unknown(ours))]
+    others = len(events.told) - len(ours)
+    if others:
+        strange.append(f"lines of other runs than {first.run}: {others}")
+    began = first.at - timedelta(seconds=int(first.at_s))  # as exact as times of the clock are told
+    parts = list(_parts(ours))
+    found = tuple(in_order(_moments(parts, began), inf))
+    ends = [each for each in ours if isinstance(each, RunEnd)]
+    end = ours[-1] if isinstance(ours[-1], RunEnd) else None
+    length_s = found[-1].at_s if found else 0.0
+    return Recording(
+        run=first.run,
+        source=Source.EVENTS,
+        began_at=began,
+        length_s=max(length_s, end.ended_s) if end is not None and len(ends) == 1 else length_s,
+        aims=_aims(ends, found),
+        rewaved=tuple(_retelling_rewaved(parts, found)),
+        moments=found,
+        ended=_how(end) if end is not None else "",
+        whole=end is not None and end.outcome == DONE,
+        said=end.said if end is not None else (),
+        planned=_planned(ends),
+        dropped=(*events.dropped, *strange),
+    )
+
+
+def _unknown(told: Sequence[RunEvent | RunEnd]) -> Iterator[str]:
+    return (each.what for each in told if isinstance(each, RunEvent) and each.what not in _WORDS)
+
+
+Part = tuple[list[RunEvent], RunEnd | None]
+"""What one process told of the run, one event at least; None where it did not come to its end."""
+
+
+def _parts(told: Sequence[RunEvent | RunEnd]) -> Iterator[Part]:
+    """One begins after the end of another, and where the seconds are counted anew."""
+    events: list[RunEvent] = []
+    for each in told:
+        if isinstance(each, RunEnd):
+            if events:
+                yield events, each
+            events = []
+            continue
+        if events and each.at_s < events[-1].at_s - _ABOUT_S:
+            yield events, None
+            events = []
+        events.append(each)
+    if events:
+        yield events, None
+
+
+def _moments(parts: Sequence[Part], began: datetime) -> Iterator[Moment]:
+    for at, (events, _) in enumerate(parts):
+        offset_s = (events[0].at - began).total_seconds() - events[0].at_s if at else 0.0
+        if at:
+            yield Moment(offset_s, Happened.ADOPTED, THE_DRAIN, "", GONE_ON_WITH)
+        for each in events:
+            what = _WORDS.get(each.what)
+            if what is not None:
+                yield Moment(offset_s + each.at_s, what, each.subject, each.node, each.why)
+
+
+def _retelling_rewaved(parts: Sequence[Part], moments: Sequence[Moment]) -> Iterator[Rewaved]:
+    """By the end of each part but the first, from its begin on."""
+    begins = [at for at, moment in enumerate(moments, 1) if moment.why == GONE_ON_WITH]
+    for after, (_, end) in zip(begins, parts[1:], strict=True):
+        for node, wave in end.nodes if end is not None else ():
+            yield Rewaved(after, node, wave)
+
+
+def _aims(ends: Sequence[RunEnd], moments: Sequence[Moment]) -> tuple[Aimed, ...]:
+    """As the end of each part lists them, then as they appear."""
+    waves: dict[str, int] = {}
+    for end in ends:
+        for node, wave in end.nodes:
+            waves.setdefault(node, wave)
+    for moment in moments:
+        node = moment.node or (moment.subject if moment.what in _OF_NODES else "")
+        if node:
+            waves.setdefault(node, 0)
+    return tuple(Aimed(node, wave) for node, wave in waves.items())
+
+
+def _planned(ends: Sequence[RunEnd]) -> Planned | None:
+    """What a part was planned to do that was gone on with is not what the whole run was."""
+    if len(ends) != 1 or ends[0].resumed or ends[0].evictions is None:
+        return None
+    return Planned(ends[0].evictions, ends[0].p50_s, ends[0].p95_s)
+
+
+def _how(end: RunEnd) -> str:
+    return end.stopped or (f"not emptied: {', '.join(end.left)}" if end.left else end.outcome)
+
+
+# A recorded run shown again: a place in its time that moves on, stands still, and is moved by whoever looks.
+
+
+SPEEDS = (0.5, 1.0, 2.0, 5.0, 20.0, 100.0, 500.0)
+"""So many seconds of the run pass in one of ours."""
+
+LONGEST_S = 120.0
+"""At the speed with which it begins it is over after that, if any speed is fast enough."""
+
+
+class News(NamedTuple):
+    """What is new since it was asked for last. `anew`: it went back, so that `moments` are all from the begin on, and
+    what was told before does not count any more."""
+
+    moments: Sequence[Moment]
+    anew: bool
+
+
+class Replay:
+    """Mutable: `at_s` is the place, from 0 to the recording's length; `speed` is one of `SPEEDS`."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.at_s = 0.0
+        self.paused = False
+        self.speed = next(
+            (speed for speed in SPEEDS if speed >= 1 and recording.length_s / speed <= LONGEST_S), SPEEDS[-1]
+        )
+        self._times = [moment.at_s for moment in recording.moments]
+        self._wrong = [moment.at_s for moment in recording.moments if moment.what in WENT_WRONG]
+        self._told = 0  # so many moments
+
+    @property
+    def at_end(self) -> bool:
+        return self.at_s >= self.recording.length_s
+
+    @property
+    def moves(self) -> bool:
+        return not (self.paused or self.at_end)
+
+    def pass_by(self, seconds: float) -> None:
+        """So many of ours went by."""
+        if not self.paused:
+            self.go_to(self.at_s + seconds * self.speed)
+
+    def go_to(self, at_s: float) -> None:
+        """No further than its begin and its end."""
+        self.at_s = min(max(at_s, 0.0), self.recording.length_s)
+
+    def play_or_pause(self) -> None:
+        """From its end it is played from the begin."""
+        if self.at_end:
+            self.at_s, self.paused = 0.0, False
+        else:
+            self.paused = not self.paused
+
+    def faster(self, steps: int) -> bool:
+        """Whether there is such a speed; slower by steps below 0."""
+        place = SPEEDS.index(self.speed) + steps
+        if not 0 <= place < len(SPEEDS):
+            return False
+        self.speed = SPEEDS[place]
+        return True
+
+    def step(self, direction: int) -> bool:
+        """To the next moment (1) or to the one before (-1), and stand still there; whether there is one."""
+        return self._stand_at(self._times, direction)
+
+    def to_wrong(self, direction: int) -> bool:
+        """The same, of moments that went wrong."""
+        return self._stand_at(self._wrong, direction)
+
+    def take(self) -> News:
+        until = bisect_right(self._times, self.at_s)
+        since, self._told = self._told, until
+        anew = until < since
+        return News(self.recording.moments[0 if anew else since : until], anew)
+
+    def _stand_at(self, times: Sequence[float], direction: int) -> bool:
+        later = direction > 0
+        found = [at_s for at_s in times if (at_s > self.at_s if later else at_s < self.at_s)]
+        if not found:
+            return False
+        self.at_s, self.paused = (min(found) if later else max(found)), True
+        return True

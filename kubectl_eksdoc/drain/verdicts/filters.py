@@ -1,0 +1,293 @@
+"""kubectl drain's filters as verdicts of ours: what it skips stays, what it refuses blocks, with its flags named."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from kubectl_eksdoc.drain.outcome import PodVerdict
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.verdicts.said import Said, cannot_tell, stays, where
+from kubectl_eksdoc.kubernetes import drain_filters
+from kubectl_eksdoc.kubernetes.drain_filters import Asked, Filter, FilterOptions, Outcome, Presence
+from kubectl_eksdoc.kubernetes.scheduling.pod_affinity import resolved
+from kubectl_eksdoc.model import commands, kinds
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import kubectl, saved
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject
+from kubectl_eksdoc.model.nodes import HOSTNAME
+from kubectl_eksdoc.model.pods import Owner, Pod, VolumeKind
+from kubectl_eksdoc.model.workloads import Workload
+
+STUCK_AFTER = timedelta(seconds=60)
+"""Past its deletion deadline by this much a pod is stuck, as Karpenter counts (terminator: IsStuckTerminating)."""
+
+_KUBECTLS_GROUPS = ("apps", "extensions")
+"""Where kubectl looks for the DaemonSet of a pod whose owner is of that kind, in whatever group it is."""
+
+_STAYS_BECAUSE = {
+    Filter.POD_SELECTOR: "not selected by --pod-selector",
+    Filter.SKIP_DELETED: "being deleted for longer than --skip-wait-for-delete-timeout: not waited for",
+    Filter.DAEMON_SET: "its DaemonSet would bring it straight back: it goes with the node",
+    Filter.MIRROR: "a static pod: the kubelet owns it",
+}
+
+
+def options_of(policy: DrainPolicy) -> FilterOptions:
+    return FilterOptions(
+        ignore_daemonsets=policy.ignore_daemonsets,
+        delete_emptydir_data=policy.delete_emptydir_data,
+        force=policy.force,
+        skip_deleting_after=policy.skip_deleting_after,
+        pod_selector=policy.pod_selector,
+    )
+
+
+def ask(survey: Survey, pod: Pod, options: FilterOptions) -> list[Said]:
+    """Everything kubectl's filters say of `pod`; a STAY when they, or its namespace's end, leave it where it is."""
+    decision = drain_filters.decide(pod, Asked(options, survey.now, _daemon_set(survey, pod)))
+    decisive = decision.decisive
+    if decisive is not None and decisive.outcome is Outcome.SKIP:
+        code = Code.of("pod-daemonset") if decisive.filter is Filter.DAEMON_SET else None
+        return [stays(_STAYS_BECAUSE[decisive.filter], code)]
+    if pod.deleting:
+        return [_leaving(survey, pod), *_with_its_namespace(survey, pod)]
+    if pod.namespace in survey.terminating:
+        reason = f"its namespace {pod.namespace} is being deleted: it cannot be evicted (403), and goes by itself"
+        return [stays(reason, Code.of("namespace-terminating"), s.finding) for s in _with_its_namespace(survey, pod)]
+    if decisive is not None and decisive.filter is Filter.DAEMON_SET:
+        return [_daemonset(survey, pod, decisive)]
+    return [_ours(survey, pod, said) for said in decision.said]
+
+
+def _with_its_namespace(survey: Survey, pod: Pod) -> list[Said]:
+    """The remark on a namespace that is being deleted, [] for any other."""
+    if pod.namespace not in survey.terminating:
+        return []
+    look = kubectl("get", "namespace", pod.namespace, "", "-o", "yaml")
+    subject = Subject("Namespace", pod.namespace)
+    return [Said.of(Finding.of("namespace-terminating", subject, (where(pod),), command=look))]
+
+
+def _daemon_set(survey: Survey, pod: Pod) -> Presence:
+    if survey.workload_of(pod) is not None:
+        return Presence.EXISTS
+    return Presence.UNKNOWN if survey.cluster.unread(kinds.DAEMON_SETS) else Presence.MISSING
+
+
+def _leaving(survey: Survey, pod: Pod) -> Said:
+    deadline = pod.deletion_deadline
+    if deadline is None or survey.now <= deadline + STUCK_AFTER:
+        return stays("being deleted already: it is only waited for")
+    held = f", held by finalizer {', '.join(pod.finalizers)}" if pod.finalizers else ""
+    return Said.of(
+        Finding.of(
+            "pod-stuck-terminating",
+            survey.owner_subject(pod),
+            (where(pod),),
+            deadline=deadline,
+            held=held,
+            command=kubectl("get", "pod", pod.name, pod.namespace, "-o", "yaml"),
+        )
+    )
+
+
+def _daemonset(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
+    owner = survey.owner_subject(pod)
+    if pod.owner is not None and pod.owner.group not in _KUBECTLS_GROUPS:
+        return Said.of(
+            Finding.of("pod-returns/daemonset", owner, (where(pod),), value=pod.owner.group or "the core group")
+        )
+    if said.outcome is Outcome.UNKNOWN:
+        unread = survey.cluster.unread(kinds.DAEMON_SETS)
+        question = "whether DaemonSets' pods still have their DaemonSet"
+        return cannot_tell(
+            Code.of("pod-daemonset-missing"),
+            question,
+            unread,
+            where(pod),
+            PodVerdict.UNKNOWN,
+            Severity.HIGH,
+            of=survey.cluster.source,
+        )
+    if _daemon_set(survey, pod) is Presence.EXISTS:
+        return Said.of(Finding.of("pod-daemonset", owner, (where(pod),)))
+    return Said.of(
+        Finding.of(
+            "pod-daemonset-missing/allowed" if said.outcome is Outcome.DELETE else "pod-daemonset-missing/blocks",
+            owner,
+            (where(pod),),
+            said=said.message,
+        )
+    )
+
+
+def _ours(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
+    allowed, subject, evidence = said.outcome is Outcome.DELETE, survey.owner_subject(pod), (where(pod),)
+    if said.filter is Filter.LOCAL_STORAGE:
+        finding = Finding.of(
+            "pod-emptydir/allowed" if allowed else "pod-emptydir/blocks", subject, evidence, volumes=_empty_dirs(pod)
+        )
+    else:
+        save = saved("pod", pod.name, pod.namespace)
+        finding = Finding.of(
+            "pod-unmanaged/allowed" if allowed else "pod-unmanaged/blocks", subject, evidence, command=save
+        )
+    return Said.of(finding)
+
+
+def _empty_dirs(pod: Pod) -> str:
+    parts = []
+    for volume in pod.volumes:
+        if volume.kind is VolumeKind.EMPTY_DIR:
+            medium = "in memory" if volume.detail == "Memory" else "on disk"
+            limit = f", up to {volume.size_limit}" if volume.size_limit else ""
+            parts.append(f"{volume.name} ({medium}{limit})")
+    return ", ".join(parts)
+
+
+# How to give a workload more replicas, or move it whole, for as long as a drain takes: who decides, and by what.
+
+
+SCALED_BY_HAND = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
+
+
+def more(survey: Survey, pod: Pod, wanted: int, why: str) -> Remedy | None:
+    """Raise the number of `pod`'s replicas to `wanted`; `why` ends the sentence. None where nobody keeps a number.
+
+    Whoever decides is addressed: the autoscaler, the controller behind a ReplicaSet, else the workload itself.
+    """
+    owner = survey.top_owner(pod)
+    if owner is None or (owner.group, owner.kind) in (("batch", "Job"), ("apps", "DaemonSet"), ("", "Node")):
+        return None
+    scaler = survey.autoscalers.get((pod.namespace, owner.kind, owner.name))
+    if scaler is not None and scaler.minimum < wanted:
+        spec = f'{{"spec": {{"minReplicas": {wanted}, "maxReplicas": {max(wanted, scaler.maximum)}}}}}'
+        return Remedy(
+            f"Raise the minimum of autoscaler {scaler.name} to {wanted}{why} (put them back afterwards: minimum "
+            f"{scaler.minimum}, maximum {scaler.maximum}).",
+            commands.patch("hpa", scaler.name, pod.namespace, spec),
+        )
+    top = survey.workloads.get(owner.uid)
+    if top is None or top.kind not in SCALED_BY_HAND:
+        return Remedy(
+            f"Have {owner.kind} {owner.name} run {wanted} replicas, by its own means{why} (and back afterwards); a "
+            f"scale of what it made is undone.{_perhaps_undone(survey)}",
+            commands.kubectl("get", word_of(owner), owner.name, pod.namespace, "-o", "yaml"),
+        )
+    return Remedy(
+        f"Scale {top.kind} {top.name} from {top.replicas} to {wanted} for the drain (and back afterwards)"
+        f"{why}.{_perhaps_undone(survey, top)}",
+        commands.kubectl("scale", top.kind.lower(), top.name, pod.namespace, f"--replicas={wanted}"),
+    )
+
+
+def restart(top: Workload) -> Remedy | None:
+    """Move all its pods by a rollout; None where that cannot be done, or takes all of them away at once."""
+    if top.kind != "Deployment" or top.paused or not (top.surges or top.rollout_unavailable < top.replicas):
+        return None
+    away = top.rollout_unavailable
+    if away == 0:
+        meanwhile = "new pods are Ready elsewhere before old ones stop"
+    else:
+        meanwhile = f"its strategy lets {away} of its {top.replicas} pods be away meanwhile"
+    return Remedy(
+        f"Once the nodes are cordoned, restart the rollout: {meanwhile}, and budgets do not hold a rollout back.",
+        commands.shell("kubectl", "rollout", "restart", f"deployment/{top.name}", "-n", top.namespace),
+    )
+
+
+def word_of(owner: Owner) -> str:
+    """How kubectl is told its kind: ``deployment``, ``rollout.argoproj.io``."""
+    return commands.resource_word(owner.kind, owner.group)
+
+
+def _perhaps_undone(survey: Survey, top: Workload | None = None) -> str:
+    said = ""
+    if top is not None and top.owner is not None:
+        said += f" {top.owner.kind} {top.owner.name} made it and may undo that."
+    if survey.cluster.unread(kinds.AUTOSCALERS):
+        said += " Whether an autoscaler would undo that is not known: horizontalpodautoscalers were not read."
+    return said
+
+
+# Single replicas that a rollout replaces (``--surge-singles``): the new one is Ready before the old one stops.
+#
+# A rollout deletes pods and evicts none, so that budgets do not hold it back; this one takes none of them away either.
+# Source: pkg/controller/deployment/rolling.go, Kubernetes v1.36.
+
+
+def single_of(survey: Survey, pod: Pod) -> Workload | None:
+    """The workload whose only replica this is, None where it wants more of them, or is not known."""
+    top, owner = survey.top_of(pod), survey.top_owner(pod)
+    if top is None or owner is None or top.kind not in SCALED_BY_HAND:
+        return None
+    wanted = top.replicas if top.uid == owner.uid else survey.wanted_by.get(owner.uid, top.replicas)
+    return top if wanted == 1 else None
+
+
+def restarted(survey: Survey, pod: Pod) -> Workload | None:
+    """The Deployment that is restarted in place of an eviction of `pod`; None where it is evicted."""
+    if not survey.policy.surge_singles or pod.finished or pod.deletion_deadline is not None:
+        return None
+    top = single_of(survey, pod)
+    return top if top is not None and not why_not(survey, pod, top) else None
+
+
+def why_not(survey: Survey, pod: Pod, top: Workload) -> str:
+    """Why no rollout of `top` replaces its only pod without downtime, as a clause; "" if one does."""
+    owner = survey.top_owner(pod)
+    if top.kind == "StatefulSet":
+        return "a StatefulSet starts the new pod only after the old one is gone"
+    if top.kind != "Deployment" or owner is None or owner.uid != top.uid:
+        kind, name = (owner.kind, owner.name) if owner is not None else (top.kind, top.name)
+        return f"{kind} {name} is no Deployment, so no rollout starts a second pod"
+    if top.paused:
+        return "its Deployment is paused"
+    if not top.surges:
+        return "its strategy starts no new pod before the old one stops (Recreate, or maxSurge 0)"
+    if top.rollout_unavailable:
+        return "its strategy may take its only pod away before the new one is Ready (maxUnavailable 1)"
+    if pod.uid in survey.no_second:
+        return "no node has a place for a second one while it is there"
+    if not pod.ready:
+        return "it is not Ready, and whether a new pod would be is not known"
+    return _held_by_a_volume(survey, pod) or _alone_by_its_own_rule(survey, pod)
+
+
+def advice(survey: Survey, pod: Pod) -> Remedy | None:
+    """Have the drain restart it; None where it does, or nothing would come of that."""
+    top = single_of(survey, pod)
+    if top is None or survey.policy.surge_singles or why_not(survey, pod, top):
+        return None
+    return Remedy("Have the drain do that: plan with --surge-singles.")
+
+
+def _held_by_a_volume(survey: Survey, pod: Pod) -> str:
+    """A volume that one node at a time may use: the new pod would wait for it until the old one is gone."""
+    for volume in pod.volumes:
+        if volume.kind is VolumeKind.AWS_EBS:
+            return f"its EBS volume {volume.detail} is attached to one node at a time: the new pod would wait for it"
+        if volume.kind is VolumeKind.CLAIM:
+            claim = survey.claims.get(f"{pod.namespace}/{volume.detail}")
+            if claim is None and survey.cluster.unread(kinds.CLAIMS):
+                return "whether a second node may use its volumes is not known: persistentvolumeclaims were not read"
+            if claim is None or not claim.shared:
+                return f"claim {volume.detail} is for one node at a time: the new pod would wait for the volume"
+    return ""
+
+
+def _alone_by_its_own_rule(survey: Survey, pod: Pod) -> str:
+    """Anti-affinity against its own kind, where all nodes it could go to are in one place with it."""
+    for term in pod.placement.anti_affinity:
+        key, namespaces, by_labels, selector = resolved(term, pod.namespace, pod.labels)
+        itself = selector.matches(pod.labels) and (pod.namespace in namespaces or by_labels is not None)
+        if not itself or key == HOSTNAME:
+            continue
+        here = next((node for node in survey.targets if node.name == pod.node), None)
+        if here is None or key not in here.labels:
+            continue
+        others = (n for n in survey.cluster.nodes if n.name not in survey.pods_on and not n.unschedulable)
+        if all(node.labels.get(key) == here.labels[key] for node in others):
+            return f"its own anti-affinity lets no second one beside it, and all other nodes have the same {key}"
+    return ""

@@ -1,0 +1,235 @@
+"""Every pod on the targets judged: what the rules say of it, what its budget says, and the worst of both."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from kubectl_eksdoc.drain.outcome import PodVerdict
+from kubectl_eksdoc.drain.policy import EVICTED, Manner
+from kubectl_eksdoc.drain.survey import Survey
+from kubectl_eksdoc.drain.verdicts import pods
+from kubectl_eksdoc.drain.verdicts.assuming import as_if_fixed
+from kubectl_eksdoc.drain.verdicts.budgets import JudgedBudget, Rules, judge, past_budgets, several_budgets
+from kubectl_eksdoc.drain.verdicts.filters import restarted
+from kubectl_eksdoc.drain.verdicts.said import MAX_EVIDENCE, Said, cannot_tell, fold, unknown
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import kubectl
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.kinds import ReadState
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.pods import Pod
+
+HOLDS = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN)
+"""The verdicts of pods for which their node is not drained."""
+
+
+class JudgedPod(NamedTuple):
+    """`verdict` is the pod's own, before its target's: never HELD. `guards` are the budgets that select it."""
+
+    pod: Pod
+    verdict: PodVerdict
+    said: tuple[Said, ...]
+    guards: tuple[Budget, ...] = ()
+
+    @property
+    def deciding(self) -> tuple[Said, ...]:
+        return tuple(s for s in self.said if s.verdict is self.verdict)
+
+    @property
+    def manner(self) -> Manner:
+        """How it goes, if it does."""
+        return next((said.manner for said in self.said if said.manner is not EVICTED), EVICTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """`pods` by node, `budgets` by ns/name; `around` is what to know of the rest of the cluster,
+    `used_up` the budgets that have nothing left for some of their pods."""
+
+    pods: Mapping[str, tuple[JudgedPod, ...]]
+    budgets: Mapping[str, JudgedBudget]
+    around: tuple[Finding, ...] = ()
+    used_up: frozenset[str] = frozenset()
+
+    def findings(self) -> Iterable[Finding]:
+        for on in self.pods.values():
+            for judged in on:
+                for said in judged.said:  # of most pods there is none: a generator each would cost more than the rest
+                    if said.finding is not None:
+                        yield said.finding
+        for budget in self.budgets.values():
+            yield from budget.findings
+        yield from self.around
+
+    def complete(self, node: str, partial: bool) -> bool:
+        """Whether `node` is drained: nothing on it is held back, or the user wants the rest gone all the same."""
+        return partial or not self.holding(node)
+
+    def holding(self, node: str) -> list[JudgedPod]:
+        """The pods for which `node` is not drained."""
+        return [judged for judged in self.pods[node] if judged[1] in HOLDS]
+
+
+def judge_pods(world: Survey, targets: Iterable[Node]) -> Judgement:
+    """Judge all pods on `targets` (those that are not refused as nodes)."""
+    asked = _asked(world, {node.name: world.pods_on[node.name] for node in targets})
+    going = [judged for on in asked.values() for judged in on if judged[1] is not PodVerdict.STAY]
+    budgets = _judge_budgets(world, going)
+    around: tuple[Finding, ...] = (*_unread(world), *_pending(world)) if going else ()
+    around = (*around, *pods.on_missing_nodes(world), *_left_out(world))
+    return Judgement(_concluded(world, asked, budgets), budgets, around)
+
+
+def judge_again(world: Survey, judgement: Judgement, budgets: Iterable[str], pods: Iterable[Pod]) -> Judgement:
+    """`judgement` of a world that differs in the `budgets` of those keys, and matters to those `pods` alone."""
+    changed = dict(judgement.budgets)
+    for key in budgets:
+        on_targets = changed[key].on_targets
+        changed[key] = judge(world, world.budgets_of(on_targets[0])[0], on_targets)
+    by_node: dict[str, list[Pod]] = defaultdict(list)
+    for pod in pods:
+        by_node[pod.node].append(pod)
+    again = _concluded(world, _asked(world, by_node), changed)
+    by_uid = {judged.pod.uid: judged for on in again.values() for judged in on}
+    found = {name: tuple([by_uid.get(old.pod.uid, old) for old in judgement.pods[name]]) for name in again}
+    return replace(judgement, budgets=changed, pods={**judgement.pods, **found})
+
+
+def _concluded(
+    world: Survey, asked: Mapping[str, Sequence[JudgedPod]], budgets: Mapping[str, JudgedBudget]
+) -> dict[str, tuple[JudgedPod, ...]]:
+    """What is `asked`, with what the pods' budgets say: of most nothing."""
+    sure = not world.cluster.unread(kinds.BUDGETS)
+    blocking = {key for key, budget in budgets.items() if budget.blocked is not None or budget.past}
+    found = {}
+    for name, on in asked.items():
+        found[name] = tuple(
+            [
+                _conclude(world, judged, budgets)
+                if judged[2] or not sure or ((guards := judged[3]) and (len(guards) > 1 or guards[0].key in blocking))
+                else judged
+                for judged in on
+            ]
+        )
+    return found
+
+
+def _asked(world: Survey, pods_on: Mapping[str, Iterable[Pod]]) -> dict[str, list[JudgedPod]]:
+    """What the rules say of the pods, budgets aside."""
+    ask = Rules(world).ask
+    return {name: [JudgedPod(pod, *ask(pod)) for pod in on] for name, on in pods_on.items()}
+
+
+def _judge_budgets(world: Survey, going: Iterable[JudgedPod]) -> dict[str, JudgedBudget]:
+    selected: dict[str, tuple[Budget, list[Pod]]] = {}
+    chosen: dict[int, list[list[Pod]]] = {}  # by id of the budgets that select a pod: replicas share them
+    for pod, _, _, guards in going:
+        if not guards:
+            continue
+        lists = chosen.get(id(guards))
+        if lists is None:
+            lists = chosen[id(guards)] = [selected.setdefault(b.key, (b, []))[1] for b in guards]
+        for each in lists:
+            each.append(pod)
+    return {key: judge(world, *selected[key]) for key in sorted(selected)}
+
+
+def _conclude(world: Survey, judged: JudgedPod, budgets: Mapping[str, JudgedBudget]) -> JudgedPod:
+    pod, verdict, told, guards = judged
+    if verdict is PodVerdict.STAY:
+        return judged
+    said = _by_budgets(world, pod, guards, budgets)
+    told = tuple(as_if_fixed([*told, said] if said is not None else told, world.policy))
+    return JudgedPod(pod, fold(told), told, guards)
+
+
+def _by_budgets(
+    world: Survey, pod: Pod, guards: tuple[Budget, ...], budgets: Mapping[str, JudgedBudget]
+) -> Said | None:
+    if pod.finished or pod.deleting or pod.phase == "Pending":
+        return None  # the eviction endpoint does not read budgets for these
+    if restarted(world, pod) is not None:
+        return None  # nor does a rollout
+    unread = world.cluster.unread(kinds.BUDGETS)
+    if unread:
+        question = "which budgets guard the pods on the targets"
+        return cannot_tell(
+            Code.of("pod-budget"),
+            question,
+            unread,
+            pods.where(pod),
+            PodVerdict.UNKNOWN,
+            Severity.CRITICAL,
+            of=world.cluster.source,
+        )
+    if len(guards) > 1:
+        if pod.key in world.policy.delete_past_budget:
+            return past_budgets(world, pod, guards)
+        finding = several_budgets(world, pod, guards)
+        return Said(PodVerdict.BLOCKED, finding.message, finding.code, finding, finding.remedy)
+    if guards:
+        judged = budgets[guards[0].key]
+        if judged.blocked is not None and judged.counts(pod):
+            reason = f"budget {judged.budget.key} {judged.in_short}: {judged.why}"
+            return Said(PodVerdict.BLOCKED, reason, judged.code, remedy=judged.findings[0].remedy)
+        if pod in judged.past:
+            return past_budgets(world, pod, guards)
+    return None
+
+
+def _unread(world: Survey) -> Iterable[Finding]:
+    """Questions about the whole cluster that were not answered, asked once if any pod is to go."""
+    cluster = world.cluster
+    questions = (
+        (Code.of("only-backend"), "whether a target holds the only backend of something that replacements need"),
+        (Code.of("no-readiness-gate"), "which pods a load balancer sends traffic to"),
+        (Code.of("namespace-terminating"), "whether a namespace is being deleted"),
+    )
+    for code, question in questions:
+        unread = cluster.unread(*code.needs)
+        if unread:
+            yield unknown(code, question, unread, of=cluster.source)
+
+
+def _left_out(world: Survey) -> Iterable[Finding]:
+    """Nodes and pods are needed for everything, so that those that are not valid make something unknown in any case."""
+    cluster = world.cluster
+    unread = [read for read in cluster.unread(kinds.NODES, kinds.PODS) if read.state is ReadState.INVALID]
+    if unread:
+        evidence = tuple(each.said for each in cluster.left_out if each.resource in (kinds.NODES, kinds.PODS))
+        question = "what the nodes and pods that were left out as not valid need and take"
+        yield unknown(Code.of("objects-invalid"), question, tuple(unread), evidence[:MAX_EVIDENCE], of=cluster.source)
+
+
+def _pending(world: Survey) -> Iterable[Finding]:
+    """Pods without a node: what they miss, evicted pods will miss too."""
+    for pod in world.cluster.pods:
+        if pod.phase == "Pending" and not pod.node and not pod.deleting:
+            yield Finding.of(
+                "pod-pending",
+                world.owner_subject(pod),
+                (f"pod {pod.key}",),
+                reason=pod.not_ready_because or "no reason given",
+                command=kubectl("describe", "pod", pod.name, pod.namespace),
+            )
+
+
+def used_up(judged: JudgedPod, budget: Budget) -> JudgedPod:
+    """`judged` once `budget` has nothing left for it: other evictions of this plan would take it for good."""
+    message = f"budget {budget.key} would be used up for good by evicting pods that nothing replaces ({budget.rule})"
+    finding = Finding(
+        Code.of("budget-exhausted"),
+        Severity.HIGH,
+        Status.FAIL,
+        Subject("PodDisruptionBudget", budget.name, budget.namespace),
+        message,
+        (pods.where(judged.pod),),
+        (Remedy("Create its pods again elsewhere (save them first), then plan again."),),
+    )
+    said = Said(PodVerdict.BLOCKED, message, Code.of("budget-exhausted"), finding, finding.remedy)
+    return judged._replace(verdict=PodVerdict.BLOCKED, said=(*judged.said, said))

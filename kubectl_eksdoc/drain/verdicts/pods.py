@@ -1,0 +1,300 @@
+"""What kubectl drain does not know about a pod: will it come back, lose work or data, or take others with it?
+
+Each rule is a pure function `(survey, pod) -> Said | None`; all of them are asked, and every answer is kept.
+"""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.drain.nodes import natural
+from kubectl_eksdoc.drain.policy import Manner, Means
+from kubectl_eksdoc.drain.survey import Balanced, Survey
+from kubectl_eksdoc.drain.verdicts import filters
+from kubectl_eksdoc.drain.verdicts.jobs import loses_work, wait_for_job
+from kubectl_eksdoc.drain.verdicts.said import Said, cannot_tell
+from kubectl_eksdoc.drain.verdicts.said import where as where
+from kubectl_eksdoc.kubernetes.replacement import Replacement, replacement, returns_to_node
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import in_turn, kubectl
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Subject, When
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.pods import Pod, VolumeKind
+from kubectl_eksdoc.model.workloads import Workload
+
+READINESS_GATE_PREFIX = "target-health.elbv2.k8s.aws/"
+"""Condition types the AWS Load Balancer Controller injects (its documentation, "pod readiness gate")."""
+
+MAX_NODES = 12
+"""Missing nodes that are named; the rest is counted."""
+
+_NODE_FILES = ("/proc", "/sys", "/dev", "/run", "/var/run", "/etc", "/usr", "/lib", "/boot")
+
+_READ_AS: dict[tuple[str, str], tuple[Resource, ...]] = {
+    ("apps", "Deployment"): (kinds.DEPLOYMENTS,),
+    ("apps", "ReplicaSet"): (kinds.REPLICA_SETS, kinds.DEPLOYMENTS),
+    ("apps", "StatefulSet"): (kinds.STATEFUL_SETS,),
+    ("", "ReplicationController"): (kinds.REPLICATION_CONTROLLERS,),
+}
+"""What to read for an owner; without the first of them nothing is known of it."""
+
+
+def comes_back(survey: Survey, pod: Pod) -> Said | None:
+    """Its replacement is bound to the node it left, so the node is never empty."""
+    if pod.owner is None or pod.owner.kind == "DaemonSet" or replacement(pod) is Replacement.NEVER:
+        return None  # nothing comes, or kubectl's filter has judged it
+    reason = returns_to_node(pod, survey.workload_of(pod))
+    if reason:
+        return Said.of(
+            Finding.of(
+                "pod-returns/comes-back",
+                survey.owner_subject(pod),
+                (where(pod),),
+                remedy=(
+                    _keep_away(survey, pod),
+                    Remedy("Drain the rest of the node and let this pod end with the node: --partial."),
+                ),
+                reason=reason,
+            )
+        )
+    return _unread_owner(survey, pod, Code.of("pod-returns"), "whether pods come back to the node they left")
+
+
+def _keep_away(survey: Survey, pod: Pod) -> Remedy:
+    owner = survey.top_owner(pod)
+    assert owner is not None, "nothing replaces a bare pod"
+    if (owner.group, owner.kind) == ("batch", "Job"):
+        return Remedy(
+            "Wait for it to finish, then plan again: a Job's template cannot be changed, only the next one's (remove "
+            "the toleration, or spec.nodeName).",
+            wait_for_job(owner.name, pod.namespace),
+        )
+    return Remedy(
+        "Change the template so that a cordon keeps it away (remove the toleration, or spec.nodeName).",
+        kubectl("edit", filters.word_of(owner), owner.name, pod.namespace),
+        When.TOMORROW,
+    )
+
+
+def has_one_replica(survey: Survey, pod: Pod) -> Said | None:
+    """One copy: away until its replacement is Ready."""
+    if pod.finished:
+        return None
+    unread = _unread_owner(survey, pod, Code.of("single-replica"), "whether a workload has a single replica")
+    if unread is not None:
+        return unread
+    top = filters.single_of(survey, pod)
+    if top is None:
+        return None
+    subject, evidence = survey.owner_subject(pod), (where(pod),)
+    if filters.restarted(survey, pod) is not None:
+        back = kubectl("rollout undo", "deployment", top.name, top.namespace)
+        finding = Finding.of("single-replica/restarted", subject, evidence, command=back)
+        return Said.of(finding, Manner(Means.RESTART, restarts=top))
+    more = ""
+    if survey.policy.surge_singles and pod.phase == "Running":
+        more = f"; it is not restarted instead: {filters.why_not(survey, pod, top)}"
+    remedies = tuple(_without_downtime(survey, pod, top))
+    return Said.of(Finding.of("single-replica/downtime", subject, evidence, remedy=remedies, more=more))
+
+
+def leaves_data(survey: Survey, pod: Pod) -> Said | None:
+    """hostPath: what it wrote stays on the node it leaves."""
+    paths = sorted([v.detail for v in pod.volumes if v.kind is VolumeKind.HOST_PATH and _may_hold_data(v.detail)])
+    if not paths:
+        return None
+    return Said.of(Finding.of("pod-hostpath", survey.owner_subject(pod), (where(pod),), paths=", ".join(paths)))
+
+
+def _may_hold_data(path: str) -> bool:
+    """False for the node's own files, which pods look at rather than keep data in."""
+    return not path.endswith(".sock") and not any(f"{path}/".startswith(f"{top}/") for top in _NODE_FILES)
+
+
+def is_bound_to_its_node(survey: Survey, pod: Pod) -> Said | None:
+    """A local volume: the replacement, if there will be one, can start nowhere else."""
+    claims = [v.detail for v in pod.volumes if v.kind is VolumeKind.CLAIM]
+    if not claims:
+        return None
+    after = replacement(pod)
+    if after is Replacement.NEVER or (pod.finished and after is not Replacement.AFTER_GONE):
+        return None
+    unread = survey.cluster.unread(kinds.CLAIMS, kinds.VOLUMES)
+    if unread:
+        return cannot_tell(
+            Code.of("pod-local-volume"),
+            "whether the claims of pods are bound to local volumes",
+            unread,
+            where(pod),
+            of=survey.cluster.source,
+        )
+    for name in claims:
+        claim = survey.claims.get(f"{pod.namespace}/{name}")
+        volume = survey.volumes.get(claim.volume) if claim else None
+        if claim is not None and volume is not None and volume.local:
+            delete = (
+                kubectl("delete", "pvc", name, pod.namespace, "--wait=false"),
+                kubectl("delete", "pod", pod.name, pod.namespace),
+            )
+            return Said.of(
+                Finding.of(
+                    "pod-local-volume",
+                    survey.owner_subject(pod),
+                    (where(pod),),
+                    name=name,
+                    volume=volume.name + (f" on {', '.join(volume.hostnames)}" if volume.hostnames else ""),
+                    commands=in_turn(*delete),
+                )
+            )
+    return None
+
+
+def loses_its_own_volumes(survey: Survey, pod: Pod) -> Said | None:
+    """Generic ephemeral volumes: deleted with the pod, though kubectl asks only about emptyDir."""
+    names = [v.name for v in pod.volumes if v.kind is VolumeKind.EPHEMERAL]
+    if not names or pod.finished:
+        return None
+    return Said.of(Finding.of("pod-ephemeral-volume", survey.owner_subject(pod), (where(pod),), names=", ".join(names)))
+
+
+def is_protected(survey: Survey, pod: Pod) -> Said | None:
+    """Its owner asked autoscalers not to disrupt it; a drain is a disruption too."""
+    annotation = pod.protected_at(survey.now)
+    if not annotation or pod.finished:
+        return None
+    return Said.of(
+        Finding.of(
+            "pod-protected/allowed" if survey.policy.evict_protected else "pod-protected/blocks",
+            survey.owner_subject(pod),
+            (where(pod),),
+            annotation=annotation,
+        )
+    )
+
+
+def is_only_backend(survey: Survey, pod: Pod) -> Said | None:
+    """Something replacements need has this one ready pod, or none is left when those go that nothing replaces."""
+    if filters.restarted(survey, pod) is not None:
+        return None  # another is Ready before it stops
+    for backends in survey.needed.get(pod.uid, ()):
+        lasting = [p for p in backends.pods if not (p.node in survey.pods_on and replacement(p) is Replacement.NEVER)]
+        if len(backends.pods) == 1 or not lasting:
+            what = "the only ready backend" if len(backends.pods) == 1 else "one of the last ready backends"
+            return Said.of(
+                Finding.of(
+                    "only-backend/known" if backends.severity is Severity.INFO else "only-backend/blocks",
+                    survey.owner_subject(pod),
+                    (where(pod),),
+                    severity=backends.severity,
+                    remedy=(_second_backend(survey, pod),),
+                    which=what,
+                    what=backends.what,
+                    why=backends.why,
+                )
+            )
+    return None
+
+
+def _second_backend(survey: Survey, pod: Pod) -> Remedy:
+    top = survey.top_of(pod)
+    if top is not None and top.kind in filters.SCALED_BY_HAND and top.replicas > 1:
+        return Remedy(
+            f"It wants {top.replicas} replicas: make another one Ready, on a node that is not drained.",
+            kubectl("describe", top.kind.lower(), top.name, top.namespace),
+        )
+    second = filters.more(survey, pod, 2, ", and wait until that is Ready on a node that is not drained")
+    return second or Remedy(
+        "Run a second one on a node that is not drained, best by a Deployment of two replicas, and wait until it is "
+        "Ready.",
+        when=When.TOMORROW,
+    )
+
+
+def ungated(survey: Survey, pod: Pod) -> Balanced | None:
+    """The Service by which a load balancer sends traffic to the pod with nothing to tell when its target is healthy."""
+    if any(gate.startswith(READINESS_GATE_PREFIX) for gate in pod.readiness_gates):
+        return None
+    return next((s for s in survey.balanced.get(pod.namespace, ()) if s.selector.matches(pod.labels)), None)
+
+
+def sits_behind_a_load_balancer(survey: Survey, pod: Pod) -> Said | None:
+    """Ready before its target is healthy: no gate tells the budget."""
+    service = ungated(survey, pod)
+    if service is None:
+        return None
+    subject = Subject("Service", service.name, pod.namespace)
+    if service.ip_targets:
+        return Said.of(
+            Finding.of(
+                "no-readiness-gate/sits-behind-a-load-balancer",
+                subject,
+                (where(pod),),
+                command=kubectl(
+                    "label", "namespace", pod.namespace, "", "elbv2.k8s.aws/pod-readiness-gate-inject=enabled"
+                ),
+            )
+        )
+    return Said.of(
+        Finding.of(
+            "no-readiness-gate/sits-behind-a-load-balancer-2",
+            subject,
+            (f"node {pod.node}",),
+            command=kubectl(
+                "label", "node", pod.node, "", "node.kubernetes.io/exclude-from-external-load-balancers=true"
+            ),
+        )
+    )
+
+
+RULES = (
+    comes_back,
+    loses_work,
+    has_one_replica,
+    leaves_data,
+    is_bound_to_its_node,
+    loses_its_own_volumes,
+    is_protected,
+    is_only_backend,
+    sits_behind_a_load_balancer,
+)
+
+
+def on_missing_nodes(survey: Survey) -> tuple[Finding, ...]:
+    """At most one finding: pods whose node is not among those that were read."""
+    known = {node.name for node in survey.cluster.nodes}
+    lost = [pod for pod in survey.cluster.pods if pod.node and pod.node not in known]
+    if not lost or survey.cluster.unread(kinds.NODES):
+        return ()
+    nodes = sorted({pod.node for pod in lost}, key=natural)
+    named = ", ".join(nodes[:MAX_NODES]) + (f" and {len(nodes) - MAX_NODES} more" if len(nodes) > MAX_NODES else "")
+    return (
+        Finding.of(
+            "pod-node-missing",
+            Subject("Cluster", "cluster"),
+            tuple(sorted((where(pod) for pod in lost), key=natural)),
+            named=named,
+            command=kubectl("get", "node", nodes[0]),
+        ),
+    )
+
+
+def _unread_owner(survey: Survey, pod: Pod, code: Code, question: str) -> Said | None:
+    """Unknown, where what answers for the pod is of a kind that was not read."""
+    owner = survey.top_owner(pod)
+    if owner is None or owner.uid in survey.workloads:
+        return None
+    needed = _READ_AS.get((owner.group, owner.kind), ())
+    if not needed or not survey.cluster.unread(needed[0]):
+        return None
+    return cannot_tell(code, question, survey.cluster.unread(*needed), where(pod), of=survey.cluster.source)
+
+
+def _without_downtime(survey: Survey, pod: Pod, top: Workload) -> tuple[Remedy, ...]:
+    if top.surges and top.rollout_unavailable == 0:
+        restart = filters.restart(top)
+        if restart is not None:
+            drained = filters.advice(survey, pod)
+            return (restart, drained) if drained is not None else (restart,)
+    if top.kind == "StatefulSet" and (top.namespace, top.kind, top.name) not in survey.autoscalers:
+        return (Remedy("Announce the downtime: a StatefulSet starts the new pod only after the old one is gone."),)
+    more = filters.more(survey, pod, 2, ", if it can run twice")
+    return (more,) if more is not None else (Remedy("Announce the downtime."),)

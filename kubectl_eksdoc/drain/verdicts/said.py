@@ -1,0 +1,157 @@
+"""What one rule says about one pod; a pod's verdict is the worst of what all rules say."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from kubectl_eksdoc.drain.nodes import VALID, natural
+from kubectl_eksdoc.drain.outcome import PodVerdict
+from kubectl_eksdoc.drain.policy import EVICTED, Manner
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.model.pods import Pod
+
+MAX_EVIDENCE = 12
+"""Lines of evidence a merged finding shows; the rest is counted."""
+
+MAX_REMEDIES = 12
+"""Remedies a merged finding shows; the rest is counted in one more."""
+
+_RANK = {
+    PodVerdict.STAY: 0,  # decided before anything else is asked
+    PodVerdict.BLOCKED: 1,
+    PodVerdict.UNKNOWN: 2,
+    PodVerdict.HELD: 3,
+    PodVerdict.EVICT: 4,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """`finding` None where another finding (a budget's) already tells it; `reason` is for the pod's own line.
+
+    `remedy` is what would change the verdict, the best first; `manner` how the pod goes, if it does.
+    """
+
+    verdict: PodVerdict
+    reason: str
+    code: Code | None = None
+    finding: Finding | None = None
+    remedy: tuple[Remedy, ...] = ()
+    manner: Manner = EVICTED
+
+    @staticmethod
+    def of(finding: Finding, manner: Manner = EVICTED) -> Said:
+        """A pod goes with something to know about it; where that fails it cannot go, or should not before somebody
+        decides."""
+        verdict = PodVerdict.BLOCKED if finding.status is Status.FAIL else PodVerdict.EVICT
+        return Said(verdict, finding.message, finding.code, finding, finding.remedy, manner)
+
+
+def where(pod: Pod) -> str:
+    """The line of evidence for one pod."""
+    return f"pod {pod.key} on {pod.node}"
+
+
+def stays(reason: str, code: Code | None = None, finding: Finding | None = None) -> Said:
+    """The pod is left where it is; `finding` is what there is to know about that."""
+    return Said(PodVerdict.STAY, reason, code, finding)
+
+
+def cannot_tell(
+    code: Code,
+    question: str,
+    unread: tuple[KindRead, ...],
+    evidence: str = "",
+    verdict: PodVerdict = PodVerdict.EVICT,
+    severity: Severity = Severity.MEDIUM,
+    *,
+    of: Source,
+) -> Said:
+    """A question that the facts at hand do not answer; `verdict` UNKNOWN where the drain hangs on it."""
+    finding = unknown(code, question, unread, (evidence,) if evidence else (), severity, of=of)
+    return Said(verdict, finding.message, code, finding, finding.remedy)
+
+
+def unknown(
+    code: Code,
+    question: str,
+    unread: tuple[KindRead, ...],
+    evidence: tuple[str, ...] = (),
+    severity: Severity = Severity.MEDIUM,
+    *,
+    of: Source,
+) -> Finding:
+    """An UNKNOWN finding about the whole cluster, naming what would have to be read. `of`: what was read."""
+    missing = ", ".join(_missing(read) for read in unread)
+    return Finding(
+        code,
+        severity,
+        Status.UNKNOWN,
+        Subject("Cluster", "cluster"),
+        f"cannot tell {question}",
+        evidence,
+        tuple(_read_it(read, of) for read in unread),
+        missing,
+    )
+
+
+def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """One finding where several say the same of the same subject, with the evidence of all."""
+    groups: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
+    for finding in findings:
+        groups[(finding.code.name, finding.status, finding.subject, finding.message)].append(finding)
+    return tuple(_merge(group) for group in groups.values())
+
+
+def fold(said: Sequence[Said]) -> PodVerdict:
+    """Staying decides alone; otherwise the worst wins. Nothing said means the pod may go."""
+    return min([s.verdict for s in said], key=_RANK.__getitem__) if said else PodVerdict.EVICT
+
+
+def _merge(group: list[Finding]) -> Finding:
+    if len(group) == 1:
+        evidence = list(group[0].evidence)
+    else:
+        evidence = sorted({line for finding in group for line in finding.evidence}, key=natural)
+    if len(evidence) > MAX_EVIDENCE:
+        evidence = [*evidence[: MAX_EVIDENCE - 1], f"and {len(evidence) - MAX_EVIDENCE + 1} more"]
+    remedy = _first(tuple(dict.fromkeys(r for finding in group for r in finding.remedy)))
+    missing = ", ".join(dict.fromkeys(f.missing for f in group if f.missing))
+    return replace(group[0], evidence=tuple(evidence), remedy=remedy, missing=missing)
+
+
+def _first(remedies: tuple[Remedy, ...]) -> tuple[Remedy, ...]:
+    more = len(remedies) - MAX_REMEDIES
+    if more <= 0:
+        return remedies
+    return (*remedies[:MAX_REMEDIES], Remedy(f"Do the same for the others: {more} more are not shown."))
+
+
+def _missing(read: KindRead) -> str:
+    if read.state is ReadState.FORBIDDEN:
+        return f"permission to list {read.resource.full_name}"
+    return f"{read.resource.full_name} ({read.state.value})"
+
+
+def _read_it(read: KindRead, of: Source) -> Remedy:
+    name, snapshot = read.resource.full_name, of is Source.SNAPSHOT
+    if read.state is ReadState.FORBIDDEN:
+        then = "take the snapshot again" if snapshot else "plan again"
+        return Remedy(
+            f"Get the right to list {name}, then {then}.", shell("kubectl", "auth", "can-i", "list", name, "-A")
+        )
+    if read.state is ReadState.NOT_HELD:
+        return Remedy(
+            f"Add {name} to the dump.",
+            f"{shell('kubectl', 'get', name, '-A', '-o', 'json')} > {read.resource.plural}.json",
+        )
+    if read.state is ReadState.INVALID:
+        return VALID
+    then = ", then take the snapshot again" if snapshot else ""
+    return Remedy(f"Find out why {name} cannot be listed{then}.", shell("kubectl", "get", name, "-A"))

@@ -1,0 +1,331 @@
+"""Which pods do not do without the instance metadata service: those that are broken now, those that will break
+when they or their node are made anew, those of which it is not known, and those of which nothing says that they ask it.
+
+Need by need: what a program asks the service for, and how each of it is met otherwise. Source of the classes: field
+notes of the incident.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import Enum
+
+from kubectl_eksdoc.amazon.metadata_service import Reach, Verdict
+from kubectl_eksdoc.imds_probe.programs import (
+    Need,
+    Needs,
+    Program,
+    Read,
+    Seen,
+    Started,
+    needs_nothing,
+    needs_of,
+    never_asks,
+    program_of_image,
+    programs_of,
+    read,
+)
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.machines import PodIdentity
+from kubectl_eksdoc.model.pods import Container, LogOf, Pod, RoleBy, Runs
+
+# Into which pods it is worth looking, since reading their logs is a request each, and what is found there.
+
+
+MOST = 60
+_STEADY = timedelta(minutes=15)
+"""The longest pause between two starts of a crashing container is 5 minutes (kubelet, MaxContainerBackOff)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The pods to look into, and how many more would be worth it."""
+
+    pods: tuple[Pod, ...]
+    left: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """`started` is None where that is not known; `seen`: the line of its log that tells that it lacks something;
+    `unknown`: what could not be read; `another`: the line that names another cause; `weak`: one after which programs
+    may go on; `programs`: with what those that are known were started, by their images, where they are several."""
+
+    started: Started | None = None
+    seen: Seen | None = None
+    unknown: tuple[Unknown, ...] = ()
+    another: Seen | None = None
+    weak: Seen | None = None
+    programs: tuple[tuple[str, Started], ...] = ()
+
+    def started_as(self, image: str) -> Started | None:
+        return dict(self.programs).get(image, self.started)
+
+
+def choose(pods: Iterable[Pod], now: datetime, most: int = MOST) -> Chosen:
+    """Of `pods` that do not reach the service: programs that are known to need it, and whatever does not run well. One
+    of each controller comes before the second of any."""
+    worth = [pod for pod in pods if not (pod.finished or pod.calls.host_network) and (_needs(pod) or fails(pod, now))]
+    replicas: Counter[str] = Counter()
+    ranked = []
+    for pod in sorted(worth, key=lambda each: (not fails(each, now), each.key)):
+        owner = pod.owner.uid if pod.owner is not None else pod.uid
+        ranked.append(((replicas[owner], not _needs(pod), not fails(pod, now), pod.key), pod))
+        replicas[owner] += 1
+    ranked.sort(key=lambda each: each[0])
+    return Chosen(tuple(pod for _, pod in ranked[:most]), max(0, len(ranked) - most))
+
+
+def _needs(pod: Pod) -> bool:
+    """By what is known without a look; a role of its own may not be the one that it needs."""
+    programs = programs_of(pod).values()
+    return any(not each.on_host and needs_of(each, pod, None, has_role=False) for each in programs)
+
+
+def fails(pod: Pod, now: datetime) -> bool:
+    """It is not ready though it has a node, or was made ready again a moment ago, or nobody knows when."""
+    if not pod.ready:
+        return bool(pod.node)
+    return pod.restarted and (pod.ready_at is None or now - pod.ready_at < _STEADY)
+
+
+def ended_badly(pod: Pod, done: Set[str]) -> bool:
+    """It is of a Job that makes another after each that fails, and is not among those that are `done`."""
+    return pod.phase == "Failed" and pod.owner is not None and pod.owner.kind == "Job" and pod.owner.uid not in done
+
+
+def logs_of(pod: Pod, containers: Sequence[Container], now: datetime) -> tuple[LogOf, ...]:
+    """Of those that fail, or of all where none does: what runs now, and before it what ended. Which comes first says
+    more."""
+    failing = [each for each in containers if _failing(each) or (each.ended_before and fails(pod, now))]
+    found: list[LogOf] = []
+    for each in failing or [each for each in containers if not each.init]:
+        log = LogOf(pod.namespace, pod.name, each.name)
+        before = LogOf(pod.namespace, pod.name, each.name, previous=True)
+        if each.runs is not Runs.WAITING:
+            found.append(log)
+        if each.ended_before and (each in failing):
+            found.append(before)
+    return tuple(found)
+
+
+def _failing(container: Container) -> bool:
+    """An init container that has ended well is not ready, and does not have to be."""
+    return not (container.ready or (container.init and container.ended_as == "Completed"))
+
+
+def started_of(containers: Sequence[Container]) -> Started | None:
+    """Of the program that is known, else of the first that may ask the service: the others stand beside it."""
+    running = [each for each in containers if not each.init]
+    known = (each for each in running if program_of_image(each.image) is not None)
+    asking = (each for each in running if not never_asks(_started(each)))
+    which = next(known, None) or next(asking, running[0] if running else None)
+    return None if which is None else _started(which)
+
+
+def _started(container: Container) -> Started:
+    return Started(container.arguments, container.variables, container.more_variables, container.values)
+
+
+def inside(
+    containers: Sequence[Container] | Absent | Unknown,
+    asked: Sequence[LogOf],
+    logs: Mapping[LogOf, str | Absent | Unknown],
+) -> Inside:
+    """`asked`: its logs in the order of `logs_of`; those that were not read are unknown where no other tells. What a
+    container lacks that never asks the service, the service would not give it."""
+    if isinstance(containers, (Absent, Unknown)):
+        return Inside(unknown=(_unknown(containers),))
+    told = [logs.get(log, Unknown("it was not asked for")) for log in asked]
+    silent = {each.name for each in containers if never_asks(_started(each))}
+    logs_read = [
+        Read(another=found.another) if log.container in silent else found
+        for log, text in zip(asked, told, strict=True)
+        if isinstance(text, str) and (found := read(text))
+    ]
+    first = {name: next(filter(None, (getattr(each, name) for each in logs_read)), None) for name in Read.__slots__}
+    untold = () if first["symptom"] is not None else tuple(_unknown(each) for each in told if not isinstance(each, str))
+    known = [each for each in containers if not each.init and program_of_image(each.image) is not None]
+    several = tuple((each.image, _started(each)) for each in known) if len(known) > 1 else ()
+    return Inside(started_of(containers), first["symptom"], untold, first["another"], first["weak"], several)
+
+
+def _unknown(given: Absent | Unknown) -> Unknown:
+    return given if isinstance(given, Unknown) else Unknown(f"it is gone: {given.said}")
+
+
+class Effect(Enum):
+    """The worst first. `NO_KNOWN_NEED`: it has no role of its own, and nothing says that it calls AWS."""
+
+    BROKEN = "broken now"
+    WILL_BREAK = "will break"
+    POSSIBLE = "possible"
+    NO_KNOWN_NEED = "no known need"
+
+
+WORST_FIRST = {effect: rank for rank, effect in enumerate(Effect)}
+
+
+@dataclass(frozen=True, slots=True)
+class AffectedPod:
+    """`why` it needs the service, `where` it has it not and `way_out` are clauses; `source` of what is known of the
+    program, "" where it is not known. `line`: of its log, that says so. `asks`: whether it would ask the service for
+    what it lacks. `own_role`: it lacks the credentials of a role of its own, in whose place the node's are none."""
+
+    pod: Pod
+    effect: Effect
+    why: str
+    where: str
+    way_out: str
+    source: str = ""
+    line: str = ""
+    asks: bool = True
+    own_role: bool = False
+
+
+_OWN_ROLE = "give it a role of its own: EKS Pod Identity or IRSA"
+_ITS_ROLE = (
+    "it has a role by {0} and does not get its credentials: update its AWS SDK, and check that role's trust policy and "
+    "the service account's token"
+)
+AGAIN = "make it anew: EKS Pod Identity has a role for its service account, which it got after the pod started"
+_MUCH = 20
+"""Lines of a log, after which a Ready program goes on without what it lacked."""
+_OUTLIVED = timedelta(hours=12)
+"""Credentials of a node's role are valid for 6 hours at most: what has run for longer has others, or needs none."""
+
+
+def cut_off(*verdicts: Verdict) -> bool:
+    """By any of them a pod is, or is answered without a token only."""
+    return any(each.reach in (Reach.CUT_OFF, Reach.V1_ONLY) for each in verdicts)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Of pods on a node where the service is as `here`, and on the next node as `later`. `identities`: who has a role
+    by EKS Pod Identity. `at_host`: for pods with the network of their host, others are not affected alike."""
+
+    here: Verdict
+    later: Verdict
+    identities: Set[PodIdentity] | Unknown
+    now: datetime
+    at_host: bool = False
+
+    def affected(self, pod: Pod, inside: Inside = Inside()) -> AffectedPod | None:
+        """None: it is not, as far as that can be told from outside."""
+        if pod.finished or (pod.calls.host_network and not self.at_host):
+            return None
+        known = programs_of(pod)
+        program = next(iter(known.values()), None)
+        if inside.seen is not None and self.here.reach is not Reach.REACHABLE and not self._recovered(pod, inside.seen):
+            return self._broken(pod, program, inside.seen, inside.another)
+        if not cut_off(self.here, self.later):
+            return None
+        has_role = _has_role(pod, self.identities)
+        if program is None and never_asks(inside.started):
+            return None
+        if program is None:
+            return None if has_role or all(map(needs_nothing, pod.calls.images)) else self._unlikely(pod)
+        found = []
+        for image, each in known.items():
+            one = replace(inside, started=inside.started_as(image))
+            if not never_asks(one.started):
+                found.append(self._of_program(pod, each, needs_of(each, pod, one.started, has_role), one))
+        return min(filter(None, found), key=lambda each: WORST_FIRST[each.effect], default=None)
+
+    def _recovered(self, pod: Pod, seen: Seen) -> bool:
+        """It is Ready, and has printed much since."""
+        return not fails(pod, self.now) and seen.after > _MUCH
+
+    def _broken(self, pod: Pod, program: Program | None, seen: Seen, another: Seen | None) -> AffectedPod:
+        lacks = f"its log says that it lacks {seen.lacks} ({seen.said.program})"
+        if another is not None:
+            lacks += ", and names another cause after it"
+        where = f"on its node {self.here.why}"
+        if self.here.reach is Reach.UNKNOWN:
+            where = f"whether its node's service is reached is not known: {self.here.why}"
+        source = str(program.source if program is not None else seen.said.source)
+        way_out = self._way_out(pod, program, seen)
+        if not seen.said.asks:
+            lacks += ", which it does not ask the service for"
+        own_role = seen.said.lacks == "credentials" and _has_role(pod, self.identities)
+        effect = Effect.BROKEN if another is None else Effect.POSSIBLE
+        return AffectedPod(pod, effect, lacks, where, way_out, source, seen.line, seen.said.asks, own_role)
+
+    def _unlikely(self, pod: Pod) -> AffectedPod:
+        _, where = self._worst()
+        return AffectedPod(pod, Effect.NO_KNOWN_NEED, "it has no role of its own", where, _OWN_ROLE)
+
+    def _of_program(self, pod: Pod, program: Program, needs: Needs, inside: Inside) -> AffectedPod | None:
+        if not needs:
+            return None
+        worst, where = self._worst()
+        effect, why = Effect.POSSIBLE, f"it may look for {_listed([*needs.surely, *needs.may])} there"
+        if program.only_if and not needs.surely:
+            why = f"it looks for {_listed(needs.may)} there if {program.only_if}"
+            effect = Effect.NO_KNOWN_NEED if self._does_without(pod, inside) else Effect.POSSIBLE
+        elif inside.started is None and needs.may:
+            why = f"whether it was given {_listed(needs.may)} is not known"
+        elif not needs.surely:
+            why = f"whether its envFrom gives it {_listed(needs.may)} is not known"
+        elif program.on_host and not pod.calls.host_network:
+            why = "it was not given the network of its host, with which it comes"
+        elif self._outlives(pod, needs, inside):
+            why = f"it looks for {_listed(needs.surely)} there, and has run without for more than 12 hours"
+        elif worst.reach is Reach.CUT_OFF:
+            effect, why = Effect.WILL_BREAK, f"it looks for {_listed(needs.surely)} there"
+        return AffectedPod(pod, effect, why, where, self._way_out(pod, program), str(program.source))
+
+    def _does_without(self, pod: Pod, inside: Inside) -> bool:
+        """It is Ready, its log was read, and the next node gives it no less than this one."""
+        loses = cut_off(self.later) and self.here.reach not in (Reach.CUT_OFF, self.later.reach)
+        return not loses and pod.ready and inside.started is not None and not inside.unknown
+
+    def _outlives(self, pod: Pod, needs: Needs, inside: Inside) -> bool:
+        """It needs nothing but credentials, was cut off all the time as far as is known, and its log was read."""
+        if needs.surely != (Need.CREDENTIALS,) or self.here.reach is not Reach.CUT_OFF or inside.unknown:
+            return False
+        return pod.ready and pod.ready_at is not None and self.now - pod.ready_at > _OUTLIVED
+
+    def _worst(self) -> tuple[Verdict, str]:
+        """And where that is, a clause."""
+        for reach in (Reach.CUT_OFF, Reach.V1_ONLY):
+            if self.here.reach is reach:
+                return self.here, f"on its node {self.here.why}"
+            if self.later.reach is reach:
+                return self.later, f"on the next node {self.later.why}"
+        raise AssertionError("only who is cut off is asked about")
+
+    def _way_out(self, pod: Pod, program: Program | None, seen: Seen | None = None) -> str:
+        if pod.calls.role is RoleBy.NOBODY and _associated(pod, self.identities):
+            return AGAIN
+        if seen is not None and seen.said.lacks == "credentials" and pod.calls.role is not RoleBy.NOBODY:
+            return _ITS_ROLE.format(pod.calls.role.value)
+        if seen is not None and not seen.said.asks:
+            return "set AWS_REGION"
+        return program.fix if program is not None else _OWN_ROLE
+
+
+def unexplained(pod: Pod, inside: Inside, now: datetime) -> bool:
+    """It fails, and its log names no cause that is known. One that never asks the service fails for something else."""
+    return fails(pod, now) and inside.another is None and not never_asks(inside.started)
+
+
+def _listed(needs: Sequence[Need]) -> str:
+    """``a, b and c``."""
+    *before, last = [need.value for need in needs]
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+def _has_role(pod: Pod, identities: Set[PodIdentity] | Unknown) -> bool:
+    """What is not known is no role."""
+    return pod.calls.role is not RoleBy.NOBODY or _associated(pod, identities)
+
+
+def _associated(pod: Pod, identities: Set[PodIdentity] | Unknown) -> bool:
+    if isinstance(identities, Unknown):
+        return False
+    return PodIdentity(pod.namespace, pod.calls.service_account or "default") in identities

@@ -1,0 +1,277 @@
+"""Which ways exist for some nodes whose pods do not reach the service, the one that moves least first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.imds_probe.affected import AffectedPod, Effect
+from kubectl_eksdoc.imds_probe.fixes.behind import Behind, behind, leaving, on_class, on_instances
+from kubectl_eksdoc.imds_probe.fixes.fix import (
+    CARRIED_OUT,
+    CONTROLLER_FLAGS,
+    NAMES,
+    OWN_ROLE,
+    RESTART_PODS,
+    Choice,
+    Fix,
+)
+from kubectl_eksdoc.imds_probe.fixes.on_groups import NO_TEMPLATE, new_group, new_group_by_eksctl, replaced
+from kubectl_eksdoc.imds_probe.fixes.on_pods import on_pods
+from kubectl_eksdoc.imds_probe.fixes.on_templates import on_group_template, on_scaling_template
+from kubectl_eksdoc.imds_probe.plan import MetadataPlan
+from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import NodeGroup
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
+from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.model.spelling import maybe
+
+_CUT = (Reach.CUT_OFF, Reach.V1_ONLY)
+
+_FIXED = {
+    NodeOwner.AUTO_MODE: "EKS Auto Mode fixes the options of its nodes, and nobody can change them",
+    NodeOwner.FARGATE: "Fargate has no instance metadata service",
+    NodeOwner.HYBRID: "a hybrid node is no EC2 instance, and has no such service",
+}
+
+
+def choices(
+    alike: NodesAlike,
+    facts: MetadataFacts,
+    hops: int,
+    affected: Sequence[AffectedPod] = (),
+    vpc: str = "",
+    whole: Cluster | None = None,
+    pods: Mapping[str, int] | None = None,
+    profile: str = "",
+) -> Choice:
+    """`hops` are needed; `affected` those on these nodes; `vpc`: the id of the cluster's, "" where it is not known.
+    `profile`: that of awscli by which AWS was asked, so that commands ask the same account.
+    `whole`: all of the cluster, where the facts are of a part of it; `pods` of it by `leaving`, where they are counted
+    already. Where every pod reaches the service, now and later, there is nothing to choose.
+    """
+    if not {alike.here.reach, alike.later.reach} & {*_CUT}:
+        return Choice()
+    whole = whole or facts.cluster
+    of = behind(alike, facts, hops, whole, leaving(whole.pods) if pods is None else pods, vpc, profile)
+    found = [*on_pods(of, affected)]
+    cannot: list[str] = []
+    if facts.assumed is not None:
+        pass  # what is only assumed is no reason to change nodes
+    elif alike.owner in _FIXED:
+        cannot.append(f"{_FIXED[alike.owner]}: only what the pods themselves are given helps")
+    else:
+        for each in _on_nodes(of):
+            if isinstance(each, Fix):
+                found.append(each)
+            else:
+                cannot.append(each)
+    if not found and not cannot and facts.assumed is None:
+        cannot.append(_nothing_known(of))
+    meant = facts.intent is not None  # then what the pods are given comes before what widens the nodes
+    in_order = sorted(
+        found, key=lambda fix: (meant and fix.name not in _ON_PODS, *fix.blast.size, NAMES.index(fix.name))
+    )
+    return Choice(tuple(in_order), tuple(cannot))
+
+
+def offered(
+    plan: MetadataPlan, whole: Cluster, vpc: str = "", profile: str = "", every: bool = False
+) -> tuple[tuple[NodesAlike, Choice], ...]:
+    """For each group of the plan, in its order. A hop limit of 1 is what AWS recommends: nodes are changed only for
+    pods that may need it and have no role that should give it, unless `every` group was asked about by name; where
+    that limit is meant, only for those that do need it."""
+    pods, meant = leaving(whole.pods), plan.facts.intent is not None
+    found = []
+    for group in plan.groups:
+        helped = every or any(_by_node(each, meant) for each in group.affected)
+        choice = Choice()
+        if helped or any(each.effect is not Effect.NO_KNOWN_NEED for each in group.affected):
+            choice = choices(group.alike, plan.facts, plan.hops, group.affected, vpc, whole, pods, profile)
+        if not helped:
+            choice = Choice(tuple(fix for fix in choice.fixes if fix.name in _ON_PODS))
+        found.append((group.alike, choice))
+    return tuple(found)
+
+
+_ON_PODS = (CONTROLLER_FLAGS, RESTART_PODS, OWN_ROLE)
+
+
+def _by_node(affected: AffectedPod, sure: bool) -> bool:
+    """It lacks, or may lack unless it must be `sure`, what its node could give it, and what is not to come from a role
+    of its own."""
+    effects = (Effect.BROKEN, Effect.WILL_BREAK) if sure else (Effect.BROKEN, Effect.WILL_BREAK, Effect.POSSIBLE)
+    return affected.effect in effects and affected.asks and not affected.own_role
+
+
+def _on_nodes(of: Behind) -> Iterator[Fix | str]:
+    """A text is why there is no such way."""
+    if of.alike.here.reach in _CUT:
+        running = on_instances(of)
+        yield running if running is not None else "the running instances are not known well enough to change them"
+    if of.alike.later.reach is Reach.REACHABLE:
+        yield replaced(of)
+    elif of.alike.owner is NodeOwner.KARPENTER:
+        yield on_class(of) or f"which EC2NodeClass to change is not known: {_why(of)}"
+    elif of.alike.owner is NodeOwner.MANAGED:
+        yield from _on_group(of)
+    else:
+        yield from _on_scaling_group(of)
+
+
+def _on_group(of: Behind) -> Iterator[Fix | str]:
+    group = of.group
+    if group is None:
+        yield f"whether node group {of.alike.name} has a launch template of its own is not known: {_why(of)}"
+        return
+    if group.template is None:
+        yield NO_TEMPLATE.format(group.name)
+        made = new_group_by_eksctl(of, of.eksctl) if of.eksctl else new_group(of, group)
+        yield made or _ONE_OR_TWO
+        return
+    template = of.template(group.template)
+    if template is None:
+        yield f"what launch template {group.template} says is not known: {_why(of)}"
+        return
+    yield on_group_template(of, group, template)
+
+
+_ONE_OR_TWO = "eksctl knows one hop or two, and no more: make the node group from a launch template of your own"
+
+
+def _on_scaling_group(of: Behind) -> Iterator[Fix | str]:
+    if of.alike.owner is NodeOwner.EKSCTL:
+        yield new_group_by_eksctl(of, of.eksctl or of.alike.name) or _ONE_OR_TWO
+        return
+    group = of.scaling
+    if group is None:
+        yield f"what launches the next of these nodes is not known, or is not one thing: {_why(of)}"
+        return
+    if group.template is None:
+        yield (
+            f"auto scaling group {group.name} launches from a launch configuration, which cannot be changed: give it a "
+            "launch template"
+        )
+        return
+    if group.others:
+        names = ", ".join(map(str, (group.template, *group.others)))
+        yield f"auto scaling group {group.name} launches from several launch templates: change each of them ({names})"
+        return
+    template = of.template(group.template)
+    if template is None:
+        yield f"what launch template {group.template} says is not known: {_why(of)}"
+        return
+    made = on_scaling_template(of, group, group.template, template)
+    yield made or (
+        f"auto scaling group {group.name} names version {template.number} of launch template "
+        f"{template.name or template.id} in a policy of several instance types: make a version with a hop limit of "
+        f"{of.hops}, and name that there"
+    )
+
+
+def _why(of: Behind) -> str:
+    """Of what is not known, as far as that was told."""
+    options = of.alike.next.options
+    return options.why if isinstance(options, Unknown) else "it was not read"
+
+
+def _nothing_known(of: Behind) -> str:
+    return f"nothing is known that would change it: {_why(of)}"
+
+
+# The one fix that somebody names, of all that exist: what is done, or why it is not one thing that can be done.
+
+
+Offered = Sequence[tuple[NodesAlike, Choice]]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """`fixes` are alike in all but whose nodes they are of, and `act` is all of them together. `groups`: the names of
+    the nodes' groups, "" for those that have none."""
+
+    name: str
+    act: Act
+    fixes: tuple[Fix, ...]
+    groups: tuple[str, ...]
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Those that are changed or replaced."""
+        return self.act.nodes
+
+
+@dataclass(frozen=True, slots=True)
+class NotChosen:
+    """Why, a clause, and what to do, a sentence."""
+
+    why: str
+    hint: str
+
+
+def chosen(offered: Offered, name: str) -> Chosen | NotChosen:
+    """Of all groups that are looked at. Instances of several groups are one fix; templates and classes are not."""
+    found = [(alike.name, fix) for alike, choice in offered for fix in choice.fixes if fix.name == name]
+    if not found:
+        # Whether it fits these pods is not looked into here: it is nothing that can be carried out either way.
+        return _by_others(name) if name in NAMES and name not in CARRIED_OUT else _none(offered, name)
+    fixes = tuple(fix for _, fix in found)
+    groups = tuple(dict.fromkeys(group for group, _ in found))
+    acts = tuple(dict.fromkeys(fix.act for fix in fixes if fix.act is not None))
+    if not acts:
+        return _by_others(name)
+    if all(isinstance(act, OnInstances) for act in acts):
+        each = tuple(one for act in acts if isinstance(act, OnInstances) for one in act.each)
+        return Chosen(name, OnInstances(tuple(sorted(each, key=lambda one: one.node))), fixes, groups)
+    if len(acts) > 1:
+        names = ", ".join(sorted(_of(act) for act in acts))
+        return NotChosen(f"{name} is of several: {names}", "Name one group: --nodegroup NAME.")
+    return Chosen(name, acts[0], fixes, groups)
+
+
+def _by_others(name: str) -> NotChosen:
+    hint = f"Without --apply, -o wide has its commands; this tool carries out {', '.join(CARRIED_OUT)}."
+    return NotChosen(f"{name} is done by whoever owns these nodes or pods", hint)
+
+
+def _of(act: Act) -> str:
+    match act:
+        case OnTemplate():
+            return f"node group {act.group}"
+        case OnClass():
+            return f"EC2NodeClass {act.name}"
+        case OnInstances():
+            return "instances"
+
+
+def _none(offered: Offered, name: str) -> NotChosen:
+    there = _names(offered)
+    why = [each for _, choice in offered for each in choice.cannot]
+    if not there:
+        unaffected = "No pod there is known to be affected; name the groups that are to be changed all the same"
+        hint = "; ".join(dict.fromkeys(why)) or unaffected
+        return NotChosen("there is nothing to fix on these nodes", f"{hint}.")
+    known = maybe(name, there)
+    reasons = f" {'; '.join(dict.fromkeys(why))}." if why and name in NAMES else ""  # a slip of the pen needs none
+    return NotChosen(f"there is no fix {name} for these nodes{known}", f"There are: {', '.join(there)}.{reasons}")
+
+
+def _names(offered: Offered) -> list[str]:
+    found: Iterable[str] = (fix.name for _, choice in offered for fix in choice.fixes)
+    return list(dict.fromkeys(found))
+
+
+_READY = ("", "ACTIVE", "DEGRADED")
+
+
+def forbidden(act: Act, facts: MetadataFacts) -> str:
+    """Why it must not be begun now, a clause; "" if nothing is known that forbids it."""
+    if not isinstance(act, OnTemplate):
+        return ""
+    group = facts.told.node_groups.get(act.group)
+    if isinstance(group, NodeGroup) and group.status not in _READY:
+        return f"node group {act.group} is {group.status}, and takes no update now"
+    return ""

@@ -1,0 +1,163 @@
+"""One way to mend it, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_eksdoc.model.findings import Remedy, When
+from kubectl_eksdoc.model.metadata import Act
+
+INSTANCE_OPTIONS = "instance-options"
+CONTROLLER_FLAGS = "controller-flags"
+RESTART_PODS = "restart-pods"
+OWN_ROLE = "own-role"
+NODE_CLASS = "node-class"
+TEMPLATE_VERSION = "template-version"
+REPLACE_NODES = "replace-nodes"
+NEW_GROUP = "new-group"
+
+NAMES = (
+    INSTANCE_OPTIONS,
+    CONTROLLER_FLAGS,
+    RESTART_PODS,
+    OWN_ROLE,
+    NODE_CLASS,
+    TEMPLATE_VERSION,
+    REPLACE_NODES,
+    NEW_GROUP,
+)
+"""As ``--fix`` takes them."""
+
+CARRIED_OUT = (INSTANCE_OPTIONS, NODE_CLASS, TEMPLATE_VERSION)
+"""Those that this tool can do itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blast:
+    """How far it reaches: `nodes` are replaced, `pods` are evicted or restarted, `instances` are changed as they run.
+    `how`: by whom and how fast, a clause."""
+
+    nodes: int = 0
+    pods: int = 0
+    instances: int = 0
+    how: str = ""
+
+    @property
+    def size(self) -> tuple[int, int, int]:
+        """By which they are ordered: a node that is replaced weighs more than any number of pods."""
+        return self.nodes, self.pods, self.instances
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """`does` is a sentence without its full stop. `commands` and `back` are whole lines for a POSIX shell, in their
+    order; where no line does it, `does` says who decides. `lasts`: until when it holds, a clause; `cautions` are
+    clauses. `act`: what this tool can do of it, None where a person must."""
+
+    name: str
+    when: When
+    does: str
+    commands: tuple[str, ...]
+    back: tuple[str, ...]
+    blast: Blast
+    lasts: str = ""
+    cautions: tuple[str, ...] = ()
+    act: Act | None = None
+
+    @property
+    def remedy(self) -> Remedy:
+        return Remedy(self.does, " && ".join(self.commands), self.when)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """All that exists for some nodes, the smallest blast radius first. `cannot`: ways that people take for one and why
+    they are none here, or why there is no way at all; each a clause."""
+
+    fixes: tuple[Fix, ...] = ()
+    cannot: tuple[str, ...] = ()
+
+    def named(self, name: str) -> Fix | None:
+        return next((fix for fix in self.fixes if fix.name == name), None)
+
+
+# Which rules of security tools look at the hop limit, and what they will say of more than one: as data, with sources.
+#
+# Those that look at tokens alone are named, too: whoever hears of IMDS rules thinks of them first, and they stay quiet.
+
+
+class On(Enum):
+    """What a rule looks at."""
+
+    INSTANCES = "instances"
+    TEMPLATES = "launch templates"
+    LAUNCHES = "launches"
+    CHANGES = "changes of running instances"
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """`says` is a clause. `confidence`: how sure it is that the rule is so today."""
+
+    rule: str
+    on: tuple[On, ...]
+    says: str
+    source: str
+    confidence: str = "high"
+
+
+COMPLAINTS = (
+    Complaint(
+        "AWS Config ec2-token-hop-limit-check",
+        (On.INSTANCES,),
+        "finds instances with more hops than its tokenHopLimit (1 unless set) NON_COMPLIANT",
+        "AWS Config developer guide, ec2-token-hop-limit-check",
+    ),
+    Complaint(
+        "hardeneks, rule check_access_to_instance_profile",
+        (On.INSTANCES,),
+        "flags every node whose hop limit is not 1",
+        "aws-samples/hardeneks, cluster_wide/security/iam.py",
+    ),
+    Complaint(
+        "Checkov CKV_AWS_341",
+        (On.TEMPLATES,),
+        "fails launch templates in code that say more than one hop",
+        "Checkov, policy index",
+    ),
+    Complaint(
+        "a service control policy on ec2:MetadataHttpPutResponseHopLimit",
+        (On.LAUNCHES,),
+        "refuses every launch with more hops than it allows, so that no node would come; see whether there is one",
+        "EC2 user guide, example policies (MaxImdsHopLimit)",
+    ),
+    Complaint(
+        "a policy that denies ec2:ModifyInstanceMetadataOptions",
+        (On.CHANGES,),
+        "refuses the call for all but those whom it names",
+        "EC2 user guide, example policies (limit who can modify the instance metadata options)",
+    ),
+)
+
+QUIET = (
+    "Security Hub EC2.8 (ec2-imdsv2-check) and EC2.170 (ec2-launch-template-imdsv2-check) look at HttpTokens alone, "
+    "which stays as it is; AutoScaling.4 looked at launch configurations alone, and was retired in April 2024"
+)
+"""Security Hub user guide, EC2 and Auto Scaling controls; AWS Config developer guide. Confidence high."""
+
+WIDER = (
+    "every pod with a network of its own on these nodes can then take the credentials of the node's role, which the "
+    "EKS best practices advise against: give what needs credentials a role of its own, and go back"
+)
+
+
+def complaints(*on: On) -> Iterator[str]:
+    """Clauses, for what is done to these."""
+    for each in COMPLAINTS:
+        if not set(on).isdisjoint(each.on):
+            sure = "" if each.confidence == "high" else f" (confidence: {each.confidence})"
+            yield f"{each.rule} {each.says}{sure}"
+    yield QUIET
+    yield WIDER

@@ -1,0 +1,401 @@
+"""What is found wrong with the metadata service of nodes that are alike, or not known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kubectl_eksdoc.amazon.metadata_service import HOST, OPTIONAL, POD, REQUIRED, Reach, verdict
+from kubectl_eksdoc.imds_probe.affected import (
+    AffectedPod,
+    Effect,
+    Inside,
+    cut_off,
+    ended_badly,
+    fails,
+    unexplained,
+)
+from kubectl_eksdoc.imds_probe.assumed import Intent
+from kubectl_eksdoc.imds_probe.evidence import Counted, answered, in_all, rejected
+from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.findings import Finding, Remedy, Subject, When
+from kubectl_eksdoc.model.missing_rights import allow
+from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.model.pods import Pod, pod_count
+from kubectl_eksdoc.probes import owner_of
+
+_MOST_PODS, _NAMED = 5, 3
+NODES = "nodes: "
+"""How the line of the evidence begins that says on which nodes, and whose doing that is."""
+
+
+def judged(
+    alike: NodesAlike,
+    affected: Sequence[AffectedPod],
+    hops: int = POD,
+    assumed: bool = False,
+    intent: Intent | None = None,
+    counted: Counted | None = None,
+) -> Iterator[Finding]:
+    """Of one group; pods of one owner that are affected alike are one finding. `hops` are needed. `assumed`: what the
+    next node has, so that it is no finding that it differs. `intent`: which options are meant;
+    `counted`: requests without a token, None where CloudWatch was not asked."""
+    for effect in (Effect.BROKEN, Effect.WILL_BREAK):
+        for same in _together(each for each in affected if each.effect is effect):
+            yield _of_pods(alike, same, hops, assumed)
+    if not assumed:
+        yield from _next(alike, affected, intent)
+    if intent is not None:
+        yield from _intended(alike, intent)
+    yield from _tokens(alike, counted)
+    yield from rejected(_subject(alike), counted or {})
+    if alike.next.refused:
+        yield _refused(alike)
+
+
+def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
+    """Of no group alone."""
+    yield from _possible(facts, groups)
+    yield from _unlikely(facts, groups)
+    yield from _unknown(facts, [alike for alike, _ in groups])
+    identities = facts.told.identities
+    if any(affected for _, affected in groups) and isinstance(identities, Unknown):  # else it does not matter
+        yield Finding.of(
+            "imds-roles-unknown",
+            _cluster(facts),
+            remedy=(allow(identities.missing) if identities.missing else Remedy(_AGAIN),),
+            identities_why=identities.why,
+            lacking=identities.missing or "the Pod Identity associations",
+        )
+    yield from in_all(_cluster(facts), facts.v1_calls or {})
+    yield from _unread(facts)
+    for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
+        yield Finding.of(
+            "imds-pods-unread/lists",
+            _cluster(facts),
+            (read.detail,),
+            plural=read.resource.plural,
+            full_name=read.resource.full_name,
+        )
+    yield from _nowhere(facts, groups)
+    yield from _unexplained(facts, groups)
+    if facts.not_looked_into:
+        yield Finding.of("imds-pods-unread/not-looked-into", _cluster(facts), not_looked_into=facts.not_looked_into)
+
+
+def _cluster(facts: MetadataFacts) -> Subject:
+    return Subject("Cluster", facts.cluster.identity.cluster or "unknown")
+
+
+_ROLES = "Give a role of its own (EKS Pod Identity or IRSA) to whatever calls AWS, and a region (AWS_REGION)."
+_LOOK = (
+    "Look at what makes the next one (launch template, auto scaling group, EC2NodeClass), or measure the first that "
+    "comes: what runs now does not tell."
+)
+_AGAIN = "Ask again; --debug shows what AWS was asked."
+
+
+def _unread(facts: MetadataFacts) -> Iterator[Finding]:
+    """Those that could not be looked into for the same reason are one."""
+    found: dict[str, list[tuple[Pod, Unknown]]] = {}
+    for pod in facts.cluster.pods:
+        looked = facts.inside.get(pod.key)
+        if looked is None or not looked.unknown:
+            continue
+        if looked.started is None or fails(pod, facts.cluster.observed_at):  # else its log was a bonus
+            told = looked.unknown[0]
+            found.setdefault(told.missing or told.why.replace(pod.name, ""), []).append((pod, told))
+    for several in found.values():
+        pod, told = several[0]
+        one = len(several) == 1
+        log = f"kubectl logs -n {pod.namespace} {pod.name} --all-containers --tail=50"
+        yield Finding.of(
+            "imds-pods-unread/not-readable",
+            Subject("Pod", pod.name, pod.namespace) if one else _cluster(facts),
+            () if one else tuple(some([pod.key for pod, _ in several])),
+            remedy=(allow(told.missing) if told.missing and not one else Remedy("Read its log.", log),),
+            count=len(several),
+            why=told.why,
+            lacking=told.missing or "what is inside of it",
+        )
+
+
+def _nowhere(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
+    """Pods on nodes that are not there; on none yet, where nothing else was asked about."""
+    nodes = {name for alike, _ in groups for name in alike.nodes}
+    pods = [each for each in facts.cluster.pods if not each.finished and each.node not in nodes]
+    found = [each for each in pods if each.node or not groups]
+    if found:
+        yield Finding.of(
+            "imds-pods-unread/nowhere",
+            Subject("Pod", found[0].name, found[0].namespace) if len(found) == 1 else _cluster(facts),
+            tuple(some([each.key for each in found])),
+            count=len(found),
+        )
+
+
+def _unexplained(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
+    """Pods that fail where they do not reach the service, with a log that was read and says nothing that is known."""
+    told = {each.pod.key for _, affected in groups for each in affected if each.effect is not Effect.NO_KNOWN_NEED}
+    alike_of = {name: alike for alike, _ in groups for name in alike.nodes}
+    done = {pod.owner.uid for pod in facts.cluster.pods if pod.owner is not None and pod.phase == "Succeeded"}
+    found = [
+        pod
+        for pod in facts.cluster.pods
+        if pod.node in alike_of and pod.key not in told and _lacks(pod, alike_of[pod.node])
+        if (looked := facts.inside.get(pod.key, Inside())) and not looked.unknown
+        if (ended_badly(pod, done) if pod.finished else unexplained(pod, looked, facts.cluster.observed_at))
+    ]
+    if found:
+        first = found[0]
+        yield Finding.of(
+            "imds-pods-unread/unexplained",
+            Subject("Pod", first.name, first.namespace) if len(found) == 1 else _cluster(facts),
+            (*some([pod.key for pod in found]), *_weak(facts, found)),
+            count=len(found),
+            namespace=first.namespace,
+            pod=first.name,
+        )
+
+
+def _weak(facts: MetadataFacts, pods: Sequence[Pod]) -> Iterator[str]:
+    """The first line that speaks of the service, which does not show that it is why."""
+    seen = (looked.weak for pod in pods if (looked := facts.inside.get(pod.key)) is not None)
+    yield from (f"its log: {each.line}" for each in [next(filter(None, seen), None)] if each is not None)
+
+
+def _lacks(pod: Pod, alike: NodesAlike) -> bool:
+    """It does not reach the service on its node. With the network of the host only a disabled endpoint counts."""
+    if not pod.calls.host_network:
+        return cut_off(alike.here)
+    options = alike.now.options
+    return isinstance(options, MetadataOptions) and cut_off(verdict(options, HOST))
+
+
+def _together(affected: Iterable[AffectedPod]) -> list[list[AffectedPod]]:
+    found: dict[object, list[AffectedPod]] = {}
+    for each in affected:
+        owner = each.pod.owner.uid if each.pod.owner is not None else each.pod.key
+        found.setdefault((owner, each.why, each.way_out), []).append(each)
+    return list(found.values())
+
+
+def _of_pods(alike: NodesAlike, same: Sequence[AffectedPod], hops: int, assumed: bool) -> Finding:
+    broken = same[0].effect is Effect.BROKEN
+    pods = sorted(each.pod.key for each in same)
+    by = alike.now.by or ("" if broken and assumed else alike.next.by)
+    evidence = [*some(pods), f"{NODES}{_group(alike)}{', ' if by else ''}{by}"]
+    if same[0].line:
+        evidence.append(f"its log: {same[0].line}")
+    if same[0].source:
+        evidence.append(f"source: {same[0].source}")
+    until_then = _until_then(alike, hops) if same[0].asks and not same[0].own_role else ()
+    return Finding.of(
+        "imds-pods-broken" if broken else "imds-pods-will-break",
+        owner_of(same[0].pod),
+        tuple(evidence),
+        remedy=(Remedy(_sentence(same[0].way_out), when=When.TOMORROW), *until_then),
+        count=len(same),
+        why=same[0].why,
+        where=same[0].where,
+    )
+
+
+def _until_then(alike: NodesAlike, hops: int) -> Iterator[Remedy]:
+    """What moves nothing: the running instances, where they are known, and where somebody may change them."""
+    options, named = alike.now.options, alike.name or len(alike.nodes) <= _MOST_PODS
+    if not isinstance(options, MetadataOptions) or options.pending or alike.owner is NodeOwner.AUTO_MODE or not named:
+        return
+    if cut_off(alike.here):
+        which = ("--nodegroup", alike.name) if alike.name else tuple(f"node/{name}" for name in alike.nodes)
+        words = (*which, *(("--hops", str(hops)) if hops != POD else ()), "--apply", "--fix", "instance-options")
+        yield Remedy(
+            "Until then raise the hop limit of the instances as they run: nothing is replaced or restarted.",
+            shell("kubectl", "eksdoc", "imds-probe", *words),
+            When.TONIGHT,
+        )
+
+
+def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
+    """One for all: the groups are its evidence."""
+    evidence, every = list[str](), list[AffectedPod]()
+    for alike, affected in groups:
+        found = [each for each in affected if each.effect is Effect.POSSIBLE]
+        if found:
+            evidence.append(f"{_group(alike)}: {pod_count(len(found))}; {found[0].where}")
+            evidence += some(reasons(found))
+        every += found
+    if every:
+        yield Finding.of(
+            "imds-pods-possible/possible",
+            _cluster(facts),
+            tuple(evidence),
+            count=len(every),
+            whose=whose(every),
+            roles=_ROLES,
+        )
+
+
+def _unlikely(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[AffectedPod]]]) -> Iterator[Finding]:
+    """Pods of which nothing says that they call AWS are no reason for anything; one line names them."""
+    found = [each for _, affected in groups for each in affected if each.effect is Effect.NO_KNOWN_NEED]
+    if found:
+        owners = sorted({f"{owner.kind} {owner}" for owner in (owner_of(each.pod) for each in found)})
+        yield Finding.of("imds-pods-possible/no-known-need", _cluster(facts), tuple(some(owners)), count=len(found))
+
+
+def _intended(alike: NodesAlike, intent: Intent) -> Iterator[Finding]:
+    options = {"now": alike.now.options, "on the next node": alike.next.options}
+    missed = [when for when, each in options.items() if intent.missed_by(each)]
+    if missed:
+        which = ("--nodegroup", alike.name) if alike.name else tuple(f"node/{name}" for name in alike.nodes)
+        yield Finding.of(
+            "imds-intent-missed",
+            _subject(alike),
+            tuple(some(alike.nodes)),
+            when=" and ".join(missed),
+            found=_in_words(options[missed[0]]),
+            intent=str(intent),
+            command=shell("kubectl", "eksdoc", "imds-probe", *which, "--assume", str(intent)),
+        )
+
+
+def _in_words(options: object) -> str:
+    if not isinstance(options, MetadataOptions):
+        return ""
+    return f"the hop limit is {options.hop_limit}, and tokens are {options.tokens}"
+
+
+def _next(alike: NodesAlike, affected: Sequence[AffectedPod], intent: Intent | None) -> Iterator[Finding]:
+    if not alike.changes or (intent is not None and intent.met_by(alike.next.options)):
+        return
+    worse = cut_off(alike.later) and alike.here.reach is not Reach.CUT_OFF
+    fails = worse and any(each.effect is not Effect.NO_KNOWN_NEED for each in affected)
+    yield Finding.of(
+        "imds-next-differs/fails" if fails else "imds-next-differs/passes",
+        _subject(alike),
+        here=alike.here.reach.value,
+        later=alike.later.reach.value,
+        why=alike.later.why,
+        by=alike.next.by,
+    )
+
+
+def _tokens(alike: NodesAlike, counted: Counted | None) -> Iterator[Finding]:
+    """IMDSv1 is answered now, and not on the next node (EC2 user guide: programs that use it break)."""
+    now, later = alike.now.options, alike.next.options
+    if not isinstance(now, MetadataOptions) or not isinstance(later, MetadataOptions):
+        return
+    if now.endpoint and later.endpoint and (now.tokens, later.tokens) == (OPTIONAL, REQUIRED):
+        told = answered(_subject(alike), counted or {}, alike.next.by)
+        yield told or Finding.of(
+            "imds-tokens-required",
+            _subject(alike),
+            tuple(some(alike.nodes)),
+            remedy=(_count_v1(alike),),
+            by=alike.next.by,
+        )
+
+
+def _refused(alike: NodesAlike) -> Finding:
+    return Finding.of("imds-launch-refused", _subject(alike), tuple(some(alike.nodes)), by=alike.next.by)
+
+
+def _count_v1(alike: NodesAlike) -> Remedy:
+    which = ("--nodegroup", alike.name) if alike.name else (f"node/{alike.nodes[0]}",)
+    return Remedy(
+        "Let CloudWatch tell whether a program there asks without a token (MetadataNoToken). Old SDKs, and fluent-bit "
+        "with imds_version v1, do.",
+        shell("kubectl", "eksdoc", "imds-probe", *which, "--evidence", "cloudwatch"),
+    )
+
+
+def _unknown(facts: MetadataFacts, all_alike: Sequence[NodesAlike]) -> Iterator[Finding]:
+    """One for each right that is missing, however many groups it is about; else one for each group and time."""
+    by_right: dict[str, list[tuple[NodesAlike, bool]]] = {}
+    for alike in all_alike:
+        for service, now, found in ((alike.now, True, alike.here), (alike.next, False, alike.later)):
+            if found.reach is not Reach.UNKNOWN:
+                continue
+            missing = service.options.missing if isinstance(service.options, Unknown) else ""
+            if missing:
+                by_right.setdefault(missing, []).append((alike, now))
+                continue
+            yield Finding.of(
+                "imds-nodes-unknown/when",
+                _subject(alike),
+                tuple(some(alike.nodes)),
+                remedy=(_measured(alike) if now else Remedy(_LOOK),),
+                when="now" if now else "on the next node",
+                why=found.why,
+            )
+    for missing, about in by_right.items():
+        yield _without_right(facts, missing, about)
+
+
+def _without_right(facts: MetadataFacts, missing: str, about: Sequence[tuple[NodesAlike, bool]]) -> Finding:
+    groups = list(dict.fromkeys(alike for alike, _ in about))
+    first, now = about[0]
+    when = sorted({"now" if now else "on the next node" for _, now in about})
+    names = [_group(alike) for alike in groups] if len(groups) > 1 else list(first.nodes)
+    why = (first.here if now else first.later).why
+    return Finding.of(
+        "imds-nodes-unknown/right",
+        _subject(first) if len(groups) == 1 else _cluster(facts),
+        tuple(some(names)),
+        remedy=(allow(missing), _measured(first)) if now else (allow(missing),),
+        when=" and ".join(when),
+        why=why,
+        missing=missing,
+    )
+
+
+def _measured(alike: NodesAlike) -> Remedy:
+    if alike.windows:
+        return Remedy(_BY_HAND)
+    return Remedy("Measure it from a pod there.", f"kubectl eksdoc imds-probe node/{alike.nodes[0]} --active")
+
+
+_BY_HAND = (
+    "Ask from one of its pods (--active is of Linux nodes): kubectl exec POD -- curl.exe -sS -m 3 -X PUT -H "
+    '"X-aws-ec2-metadata-token-ttl-seconds: 60" http://169.254.169.254/latest/api/token'
+)
+
+
+def _subject(alike: NodesAlike) -> Subject:
+    if not alike.name:
+        return Subject("Node", alike.nodes[0])
+    return Subject("NodePool" if alike.owner in _POOLED else "NodeGroup", alike.name)
+
+
+_POOLED = (NodeOwner.KARPENTER, NodeOwner.AUTO_MODE)
+
+
+def _group(alike: NodesAlike) -> str:
+    name = alike.name or alike.scaling_group
+    return f"{name} ({len(alike.nodes)})" if name else alike.nodes[0]
+
+
+def reasons(affected: Iterable[AffectedPod]) -> list[str]:
+    """Why, by whose the pods are."""
+    owners = {owner_of(each.pod): each.why for each in affected}
+    return sorted(f"{owner.kind} {owner}: {why}" for owner, why in owners.items())
+
+
+def whose(affected: Iterable[AffectedPod]) -> str:
+    """The workloads, at most three of them by name."""
+    named = sorted({str(owner_of(each.pod)) for each in affected})
+    return ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
+
+
+def some(names: Sequence[str]) -> list[str]:
+    if len(names) <= _MOST_PODS:
+        return list(names)
+    return [*names[:_MOST_PODS], f"and {len(names) - _MOST_PODS} more"]
+
+
+def _sentence(clause: str) -> str:
+    return f"{clause[:1].upper()}{clause[1:]}."

@@ -1,0 +1,223 @@
+"""All that is said of the metadata service of a cluster: its nodes by cause, and the pods that suffer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kubectl_eksdoc.amazon.metadata_service import HOST, Verdict, of_group_by_eks, verdict
+from kubectl_eksdoc.amazon.metadata_service import Reach as Reached
+from kubectl_eksdoc.baseline.changes import Since, outline_of
+from kubectl_eksdoc.baseline.comparing import since
+from kubectl_eksdoc.baseline.side import Of, Scope, Side, made_earlier, needs_of, read_of
+from kubectl_eksdoc.imds_probe.affected import WORST_FIRST, AffectedPod, Effect, Inside, Judged, cut_off, fails
+from kubectl_eksdoc.imds_probe.assumed import AL2023, Assumed
+from kubectl_eksdoc.imds_probe.judging import judged, judged_whole, reasons, some, whose
+from kubectl_eksdoc.imds_probe.programs import program_of
+from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, Service, counted_of, nodes_alike
+from kubectl_eksdoc.model.aws.machines import MetadataOptions, NodeGroup, PodIdentity, SaidOptions
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import Reach, shell
+from kubectl_eksdoc.model.earlier import Earlier
+from kubectl_eksdoc.model.findings import Finding, Subject, in_order, reached
+from kubectl_eksdoc.model.missing_rights import as_read
+from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.model.pods import Pod
+
+# The AL2023 node group that comes after a managed one of AL2, and whom it cuts off.
+
+
+def on_successor(alike: NodesAlike, facts: MetadataFacts, hops: int) -> Verdict | None:
+    """What pods find there; None where none is known to come, or where that is nothing new to them."""
+    group = facts.told.node_groups.get(alike.name) if alike.owner is NodeOwner.MANAGED else None
+    if not isinstance(group, NodeGroup) or group.template is not None or not group.ami_type.startswith("AL2_"):
+        return None
+    said = of_group_by_eks(Assumed(image=AL2023).ami_type(group.ami_type))
+    if facts.assumed is not None or cut_off(alike.here, alike.later) or not isinstance(said, SaidOptions):
+        return None
+    found = verdict(MetadataOptions(said.tokens, said.hop_limit or 1), hops)
+    return found if cut_off(found) else None
+
+
+def judged_successor(name: str, affected: Sequence[AffectedPod]) -> Iterator[Finding]:
+    """Of the node group of that name, and those of its pods that are affected there."""
+    sure = [each for each in affected if each.effect in (Effect.WILL_BREAK, Effect.BROKEN)]
+    found = sure or [each for each in affected if each.effect is Effect.POSSIBLE]
+    if not found:
+        return
+    yield Finding.of(
+        "imds-successor/breaks" if sure else "imds-successor/possible",
+        Subject("NodeGroup", name),
+        tuple(some(reasons(found))),
+        count=len(found),
+        whose=whose(found),
+        command=shell("kubectl", "eksdoc", "imds-probe", "--nodegroup", name, "--assume", f"ami={AL2023}"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlan:
+    """Nodes with one cause, and the pods on them that suffer, the broken ones first."""
+
+    alike: NodesAlike
+    affected: tuple[AffectedPod, ...]
+
+    def of(self, effect: Effect) -> tuple[AffectedPod, ...]:
+        return tuple(each for each in self.affected if each.effect is effect)
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataPlan:
+    """`groups`: those that suffer first. `hops` away are the pods that are judged."""
+
+    facts: MetadataFacts
+    hops: int
+    groups: tuple[GroupPlan, ...]
+    findings: tuple[Finding, ...]
+
+
+def plan_metadata(facts: MetadataFacts, hops: int, reach: Reach = Reach()) -> MetadataPlan:
+    """`hops` to the service: 2 for a pod with a network of its own, 3 where another network is below that. `reach`: by
+    which words the commands lead to the cluster that was read."""
+    alike = nodes_alike(facts, hops)
+    there = _by_group(alike, facts.cluster.pods)
+    read_of = {_alike(pod): facts.inside[pod.key] for pod in facts.cluster.pods if pod.key in facts.inside}
+    groups = tuple(GroupPlan(each, _affected(each, there.get(at, ()), facts, read_of)) for at, each in enumerate(alike))
+    assumed = facts.assumed is not None
+    findings = [
+        found
+        for group in groups
+        for found in judged(
+            group.alike, group.affected, hops, assumed, facts.intent, counted_of(group.alike.nodes, facts)
+        )
+    ]
+    findings += judged_whole(facts, [(group.alike, group.affected) for group in groups])
+    for at, each in enumerate(alike):
+        later = on_successor(each, facts, hops)
+        if later is not None:
+            affected = _affected(replace(each, later=later), there.get(at, ()), facts, read_of)
+            findings += judged_successor(each.name, affected)
+    found = tuple(reached(each, reach) for each in as_read(in_order(findings), facts.cluster.source))
+    return MetadataPlan(facts, hops, tuple(sorted(groups, key=_affected_first)), found)
+
+
+def _affected_first(group: GroupPlan) -> tuple[int, int]:
+    return -len(group.of(Effect.BROKEN)), -len(group.of(Effect.WILL_BREAK))
+
+
+def worth_a_look(facts: MetadataFacts, hops: int) -> tuple[Pod, ...]:
+    """Those on nodes where they are cut off, or on whose next node they will be, and those that fail on nodes of which
+    it is not known: a log tells what EC2 does not."""
+    alike, now = nodes_alike(facts, hops), facts.cluster.observed_at
+    found = []
+    for at, pods in _by_group(alike, facts.cluster.pods).items():
+        group, unknown = alike[at], alike[at].here.reach is Reached.UNKNOWN
+        if cut_off(group.here, group.later):
+            found += pods
+        elif unknown or on_successor(group, facts, hops) is not None:
+            found += [pod for pod in pods if (unknown and fails(pod, now)) or program_of(pod) is not None]
+    return tuple(found)
+
+
+def _by_group(alike: Sequence[NodesAlike], pods: Iterable[Pod]) -> dict[int, list[Pod]]:
+    """By the place of their node's group in `alike`."""
+    group_of = {node: at for at, each in enumerate(alike) for node in each.nodes}
+    found: dict[int, list[Pod]] = {}
+    for pod in pods:
+        at = group_of.get(pod.node)
+        if at is not None:
+            found.setdefault(at, []).append(pod)
+    return found
+
+
+def _affected(
+    alike: NodesAlike, pods: Sequence[Pod], facts: MetadataFacts, of_owner: Mapping[str, Inside]
+) -> tuple[AffectedPod, ...]:
+    """What was read of one pod holds for those that its owner made like it."""
+    has_one = alike.now.options is not None
+    # Fargate runs no agent of EKS Pod Identity, so an association gives its pods nothing
+    identities = frozenset[PodIdentity]() if alike.owner is NodeOwner.FARGATE else facts.told.identities
+    judged = Judged(alike.here, alike.later, identities, facts.cluster.observed_at)
+    on_host = replace(
+        judged, here=_at_host(alike.now, alike.here), later=_at_host(alike.next, alike.later), at_host=True
+    )
+    found = []
+    for pod in pods:
+        own = facts.inside.get(pod.key)
+        shared = of_owner.get(_alike(pod), _NOT_LOOKED)
+        same = fails(pod, facts.cluster.observed_at)  # then it fails as the one did whose log was read
+        within = own or (shared if same else Inside(shared.started, programs=shared.programs))
+        each = (on_host if pod.calls.host_network else judged).affected(pod, within)
+        # where there never was a service, nobody who runs has lost one
+        if each is not None and (has_one or each.effect in (Effect.BROKEN, Effect.WILL_BREAK)):
+            found.append(each)
+    return tuple(sorted(found, key=lambda each: (WORST_FIRST[each.effect], each.pod.key)))
+
+
+def _at_host(service: Service, other: Verdict) -> Verdict:
+    """For pods with the network of their host; where there is no service, they are on no instance of EC2."""
+    return Verdict(Reached.UNKNOWN, other.why) if service.options is None else verdict(service.options, HOST)
+
+
+_NOT_LOOKED = Inside()
+
+
+def _alike(pod: Pod) -> str:
+    return pod.owner.uid if pod.owner is not None else pod.key
+
+
+# Who reaches the metadata service against an earlier answer: which nodes and pods either was about.
+
+
+_OPEN = frozenset({"imds-nodes-unknown", "imds-roles-unknown", "imds-pods-unread"})
+KIN = {
+    code.name: _OPEN
+    for code in (
+        Code.of("imds-pods-broken"),
+        Code.of("imds-pods-will-break"),
+        Code.of("imds-next-differs"),
+        Code.of("imds-pods-possible"),
+        Code.of("imds-roles-unknown"),
+    )
+}
+"""Of nodes whose service is not known nobody knows who suffers, or asks which pods have a role. That a pod may possibly
+need it hides nothing."""
+
+_NEEDS = needs_of(Code.of_area("imds"))
+_KNOWN = frozenset(_NEEDS)
+"""What an older version may have found besides, nobody looks for here."""
+
+_NODES, _GROUPS = "node", "nodegroup"
+
+
+def against(earlier: Earlier, cluster: Cluster, plan: MetadataPlan, options: Mapping[str, object]) -> Since:
+    """
+    Raises:
+        BaselineError: the earlier answer is of another cluster.
+    """
+    then = Side(earlier.findings, read=earlier.read, needs=_NEEDS, scope=_scope(earlier.options), kin=KIN)
+    found = tuple(map(outline_of, plan.findings))
+    now = Side(found, codes=_KNOWN, read=read_of(cluster), needs=_NEEDS, scope=_scope(options), kin=KIN)
+    return since(earlier, cluster, then, now, options)
+
+
+def as_earlier(of: Of, cluster: Cluster, plan: MetadataPlan) -> Earlier:
+    """`plan` of what was read earlier, as its own document is read."""
+    return made_earlier(of, cluster, plan.findings)
+
+
+def _scope(options: Mapping[str, object]) -> Scope | None:
+    """What is chosen twice, by name and by group, is less than either, and as much only as itself."""
+    pod, nodes, groups = options.get("pod"), _many(options.get(_NODES)), _many(options.get(_GROUPS))
+    if pod:
+        return frozenset({("Pod", f"{options.get('namespace') or ''}/{pod}")})
+    if nodes and groups:
+        return frozenset({("both", f"{sorted(nodes)} of {sorted(groups)}")})
+    if nodes:
+        return frozenset(("Node", name) for name in nodes)
+    return frozenset((_GROUPS, name) for name in groups) or None
+
+
+def _many(value: object) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, (list, tuple)) else []

@@ -1,0 +1,177 @@
+"""What the answers to a probe mean: whether pods reach the metadata service, and why not.
+
+Reach is what the pod on a network of its own measured. Why not is concluded, from three things:
+
+- The hop limit is put on the answer that carries the token, and on nothing else (EC2 user guide, "Use the Instance
+  Metadata Service": "the response to PUT requests has a response hop limit (time to live)"). So where it is too low, a
+  connection comes about, and a request without a token is answered, with 200 or 401, while the PUT is not
+  (DataDog/datadog-agent #55269: the PUT hangs until its timeout, the GET returns 401 in less than 10 ms).
+- An endpoint that is disabled answers 403 to everything (AWS re:Post, "How can I troubleshoot instance metadata issues
+  on my EC2 Linux instance?"; ansible/ansible #68098). It does so to a PUT with X-Forwarded-For, too, which a proxy adds
+  (EC2 user guide): the node's own answer tells them apart.
+- Where nothing answers, packets are dropped on the way. Whether in the pod's network or on the node, only the node's
+  own answer tells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_eksdoc.amazon.metadata_service import NESTED, REQUIRED, Reach
+from kubectl_eksdoc.imds_probe.probing.outcomes import Outcome, Way, outcome
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.metadata import Family, Report, Seen
+
+
+class Cause(str, Enum):
+    """Why pods do not reach it, or not well; `NONE`: they do."""
+
+    NONE = "none"
+    HOP_LIMIT = "hop limit"  # the token is dropped on its way to the pod
+    BLOCKED = "blocked"  # between the pod and its node: a policy, a rule, a route
+    NODE = "node"  # nothing answers on the node either
+    DISABLED = "disabled"  # the endpoint
+    IN_BETWEEN = "in between"  # something else answers, or changes requests: a proxy, a mesh
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """`why` in a clause; `doubt`: what speaks against it or was not seen, "" for nothing."""
+
+    reach: Reach
+    cause: Cause
+    why: str
+    doubt: str = ""
+
+
+Answers = Report | Unknown
+
+_LIMITED = (
+    "the hop limit is too low for pods: the answer that carries the token is lost on its way, other answers are not"
+)
+_IN_THE_WAY = "a policy, a rule or a route of the pod's network is in the way"
+_NOT_ON_NODE = "the node itself was not asked"
+
+
+def diagnosis(
+    own: Answers, host: Answers, options: MetadataOptions | None = None, family: Family = Family.V4
+) -> Diagnosis:
+    """Of a pod on a network of its own, `own`, beside one on its node's network, `host`. `options`: what EC2 says that
+    the instance has; None where that is not known."""
+    if isinstance(own, Unknown):
+        return Diagnosis(Reach.UNKNOWN, Cause.UNKNOWN, own.why)
+    here = outcome(own.of(family))
+    there = Outcome(Way.UNKNOWN, host.why) if isinstance(host, Unknown) else outcome(host.of(family))
+    found = _DECIDED[here.way](here, there)
+    return _held_against(found, here, _strangers(own.of(family), host, family), options)
+
+
+def _reached(here: Outcome, there: Outcome) -> Diagnosis:
+    return Diagnosis(Reach.REACHABLE, Cause.NONE, "a token comes, and what is asked with it")
+
+
+def _lost(here: Outcome, there: Outcome) -> Diagnosis:
+    """The PUT got no answer, the GET without a token did."""
+    reach = Reach.V1_ONLY if here.v1 else Reach.CUT_OFF
+    if there.way is Way.LOST:
+        why = "not even the node itself gets a token, which no hop limit does"
+        return Diagnosis(reach, Cause.UNKNOWN, why)
+    doubts = []
+    if there.way is Way.UNKNOWN:
+        doubts.append(_not_on_node(there))
+    elif there.way is not Way.REACHED:
+        doubts.append(f"on the node itself {there.said}")
+    if here.broken:
+        doubts.append("the connection was broken off and not silent, as a proxy would do it, too")
+    return Diagnosis(reach, Cause.HOP_LIMIT, _LIMITED, "; ".join(doubts))
+
+
+def _silent(here: Outcome, there: Outcome) -> Diagnosis:
+    """Nothing was answered, which no hop limit does: it does not bound the answer to a GET."""
+    if there.way in (Way.REACHED, Way.LOST):
+        why = f"{here.said}, and the node itself is answered: {_IN_THE_WAY}"
+        return Diagnosis(Reach.CUT_OFF, Cause.BLOCKED, why)
+    if there.way is Way.SILENT:
+        why = f"{here.said}, and on the node itself {there.said}"
+        return Diagnosis(Reach.CUT_OFF, Cause.NODE, why, "a rule on the node, or no service there at all")
+    if there.way is Way.FORBIDDEN:
+        why = "the endpoint is disabled: the node itself is answered with 403"
+        return Diagnosis(Reach.CUT_OFF, Cause.DISABLED, why, f"and besides, from the pod {here.said}")
+    why = f"{here.said}, which no hop limit does"
+    return Diagnosis(Reach.CUT_OFF, Cause.UNKNOWN, why, _not_on_node(there))
+
+
+def _forbidden(here: Outcome, there: Outcome) -> Diagnosis:
+    if there.way is Way.FORBIDDEN:
+        return Diagnosis(Reach.CUT_OFF, Cause.DISABLED, "the endpoint is disabled: everything is answered with 403")
+    if there.way is Way.REACHED:
+        why = "every request is answered with 403, and not so on the node itself: something in between does that"
+        return Diagnosis(Reach.CUT_OFF, Cause.IN_BETWEEN, why)
+    why = "every request is answered with 403: the endpoint is disabled"
+    return Diagnosis(Reach.CUT_OFF, Cause.DISABLED, why, f"or a proxy does that: {_not_on_node(there)}")
+
+
+def _refused(here: Outcome, there: Outcome) -> Diagnosis:
+    """The PUT was answered with something that is no token."""
+    reach = Reach.V1_ONLY if here.v1 else Reach.CUT_OFF
+    if there.way is Way.REACHED:
+        return Diagnosis(reach, Cause.IN_BETWEEN, f"{here.said}, and on the node itself it is given")
+    return Diagnosis(Reach.UNKNOWN, Cause.UNKNOWN, here.said, _not_on_node(there))
+
+
+def _odd(here: Outcome, there: Outcome) -> Diagnosis:
+    return Diagnosis(Reach.UNKNOWN, Cause.UNKNOWN, here.said)
+
+
+_DECIDED = {
+    Way.REACHED: _reached,
+    Way.LOST: _lost,
+    Way.SILENT: _silent,
+    Way.FORBIDDEN: _forbidden,
+    Way.REFUSED: _refused,
+    Way.UNKNOWN: _odd,
+}
+
+
+def _not_on_node(there: Outcome) -> str:
+    return f"{_NOT_ON_NODE} ({there.said})" if there.way is Way.UNKNOWN else f"on the node itself {there.said}"
+
+
+def _strangers(own: Seen, host: Answers, family: Family) -> str:
+    """Both must have been told of one instance, where both were told any."""
+    theirs = "" if isinstance(host, Unknown) else host.of(family).instance
+    if own.instance and theirs and own.instance != theirs:
+        return f"the pod was told of {own.instance} and the node of {theirs}: somebody else answers one of them"
+    return ""
+
+
+def _held_against(found: Diagnosis, here: Outcome, strangers: str, options: MetadataOptions | None) -> Diagnosis:
+    """What was measured stands; what EC2 says of the instance makes a conclusion sure, or doubtful."""
+    doubts = [found.doubt, strangers]
+    cause, why = found.cause, found.why
+    if options is None or found.reach is Reach.UNKNOWN:
+        return Diagnosis(found.reach, cause, why, _joined(doubts))
+    if options.pending:
+        doubts.append("EC2 is changing its options")
+    elif cause is Cause.HOP_LIMIT and options.hop_limit >= NESTED:
+        cause, why = Cause.UNKNOWN, "the answer that carries the token is lost, and other answers are not"
+        doubts.append(f"EC2 says that the hop limit is {options.hop_limit}, which is enough for most ways to a pod")
+    elif cause is Cause.HOP_LIMIT:
+        why = f"{why}; by EC2 it is {options.hop_limit}"
+    elif cause is Cause.UNKNOWN and here.way is Way.SILENT and not options.endpoint:
+        doubts.append("EC2 says that the endpoint is disabled, which is answered with 403 mostly")
+    elif found.reach is Reach.REACHABLE and not options.endpoint:
+        doubts.append("EC2 says that the endpoint is disabled")
+    elif cause is Cause.DISABLED and options.endpoint:
+        cause = Cause.UNKNOWN
+        doubts.append("EC2 says that the endpoint is enabled")
+    if here.v1 and options.tokens == REQUIRED and not options.pending:
+        doubts.append("EC2 says that IMDSv2 is required, and a request without a token was answered")
+    return Diagnosis(found.reach, cause, why, _joined(doubts))
+
+
+def _joined(doubts: list[str]) -> str:
+    return "; ".join(filter(None, doubts))

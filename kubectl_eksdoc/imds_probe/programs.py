@@ -1,0 +1,362 @@
+"""Programs that are known to ask the instance metadata service, and what each needs from there.
+
+They are sections of `knowledge/software.json`: a program that is not known there may ask it all the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_eksdoc.amazon.upgrades.images import by_image, tag_of
+from kubectl_eksdoc.kubernetes.keeping import MARK, hidden
+from kubectl_eksdoc.model.knowledge import Source, records, sections
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.versions import parse
+
+
+class Need(str, Enum):
+    """What a program asks the service for, as a clause."""
+
+    REGION = "its region"
+    VPC = "the id of its VPC"
+    METADATA = "metadata of its instance"
+    CREDENTIALS = "credentials"
+
+
+_SHELLS = ("sh", "bash", "ash", "dash")
+_VARIABLE = re.compile(r"\$[({]?(\w+)[)}]?")
+
+
+def _words(arguments: Sequence[str]) -> list[str]:
+    """With those of a command that is one argument, as a shell takes it after ``-c``."""
+    return [word for each in arguments for word in (each.split() if any(map(str.isspace, each)) else [each])]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """With what a container of the pod was started: its arguments, and the names of its variables. `more_variables`:
+    there are others, from a ConfigMap or a Secret (envFrom), whose names are not known. `values`: of the variables in
+    `TOLD_VARIABLES` that have one in the pod's spec."""
+
+    arguments: Sequence[str] = ()
+    variables: Sequence[str] = ()
+    more_variables: bool = False
+    values: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def by_shell(self) -> bool:
+        """A shell starts it, so that a flag that is not seen may be given all the same."""
+        return bool(self.arguments) and self.arguments[0].rpartition("/")[2] in _SHELLS
+
+    def flag(self, name: str) -> str | None:
+        """The value of a flag, "" if it is empty, ``?`` if a variable or a digest of a snapshot stands for it; None:
+        it is not given."""
+        words = _words(self.arguments)
+        for at, argument in enumerate(words):
+            flag, equals, value = argument.partition("=")
+            if flag != name:
+                continue
+            following = words[at + 1] if at + 1 < len(words) else "-"
+            return self._filled(value if equals else "true" if following.startswith("-") else following)
+        return None
+
+    def _filled(self, value: str) -> str:
+        variable = _VARIABLE.fullmatch(value)
+        if variable is None:
+            return "?" if "$" in value or MARK in value else value
+        known = self.variable(variable.group(1))
+        return "?" if known is None else known
+
+    def variable(self, name: str) -> str | None:
+        """As `flag`; of a variable whose value is not known it is ``?``."""
+        if name not in self.variables:
+            return None
+        value = dict(self.values).get(name, "?")
+        return "?" if value.startswith(MARK) else value
+
+    def given(self, name: str) -> bool | None:
+        """Whether a flag, or a variable, has a value; None where that is not known."""
+        if name.startswith("-"):
+            value = self.flag(name)
+            return None if value is None and self.by_shell else bool(value)
+        value = self.variable(name)
+        return None if value is None and self.more_variables else bool(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Flags and variables that tell a program what it would ask the service for."""
+
+    region: tuple[str, ...] = ()
+    vpc: tuple[str, ...] = ()
+    metadata: tuple[str, ...] = ()
+    credentials: tuple[str, ...] = ()
+
+    def of(self, need: Need) -> tuple[str, ...]:
+        found: tuple[str, ...] = getattr(self, need.name.lower())
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """`when`: conditions that all hold, as ``--provider=aws|aws-sd``, ``!NAME``, ``kind=DaemonSet``,
+    ``version<1.4.0``. `note`: why it needs little, a clause."""
+
+    needs: tuple[Need, ...]
+    when: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """`images`: ends of its images' repositories. `asks`: whether it calls AWS at all as it is shipped. The first of
+    its `modes` whose conditions hold counts. `on_host`: it comes with the network of its host, where the hop limit does
+    not matter. `fix`: what to set, a clause. `only_if`: a clause, where its needs hang on a configuration that is not
+    in flags or variables. `sometimes`: which needs do, all if empty."""
+
+    name: str
+    images: tuple[str, ...]
+    source: Source
+    asks: bool = True
+    modes: tuple[Mode, ...] = ()
+    fix: str = ""
+    given: Given = Given()
+    on_host: bool = False
+    only_if: str = ""
+    sometimes: tuple[Need, ...] = ()
+
+    def conditional(self, need: Need) -> bool:
+        return bool(self.only_if) and (not self.sometimes or need in self.sometimes)
+
+
+@functools.cache
+def programs() -> Mapping[str, Program]:
+    """By the ends of the repositories of their images."""
+    return {image: each for each in sections(Program, "software", "metadata") for image in each.images}
+
+
+def needs_nothing(image: str) -> bool:
+    """Whether its program is known to have nothing to ask there."""
+    known = by_image(programs(), image)
+    return known is not None and not known.asks
+
+
+def program_of(pod: Pod) -> Program | None:
+    """The first that is known among its images."""
+    return next(filter(None, map(program_of_image, pod.calls.images)), None)
+
+
+def programs_of(pod: Pod) -> Mapping[str, Program]:
+    """Those that are known, by their images."""
+    known = {image: program_of_image(image) for image in pod.calls.images}
+    return {image: program for image, program in known.items() if program is not None}
+
+
+def program_of_image(image: str) -> Program | None:
+    """By its name, whatever registry it came from; None if it is none that is known to ask."""
+    known = by_image(programs(), image)
+    return known if known is not None and known.asks else None
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a program asks the service for and has not been given otherwise: `surely`, and what it `may` besides, where
+    that hangs on what is not known."""
+
+    surely: tuple[Need, ...] = ()
+    may: tuple[Need, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.surely or self.may)
+
+
+def needs_of(program: Program, pod: Pod, started: Started | None, has_role: bool) -> Needs:
+    """`started` is not known where it was not read. A role of its own gives a pod credentials, and nothing else."""
+    possible: list[Mode] = []
+    for mode in program.modes:
+        holds = _all_hold(mode.when, pod, started)
+        if holds is not False:
+            possible.append(mode)
+        if holds:
+            break
+    surely: list[Need] = []
+    may: list[Need] = []
+    for need in Need:
+        asking = [need in mode.needs for mode in possible]
+        met = _met(program, need, started, has_role)
+        if not any(asking) or met:
+            continue
+        (surely if all(asking) and met is False and not program.conditional(need) else may).append(need)
+    return Needs(tuple(surely), tuple(may))
+
+
+def _met(program: Program, need: Need, started: Started | None, has_role: bool) -> bool | None:
+    """None: that is not known."""
+    names = program.given.of(need)
+    if need is Need.CREDENTIALS and (has_role or (started is not None and _credentials_file(started))):
+        return True
+    if started is None:
+        return None if names else False
+    answers = [started.given(name) for name in names]
+    return True if True in answers else None if None in answers else False
+
+
+_FILES = ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_PROFILE")
+_ADDRESSES = ("169.254.169.254", "fd00:ec2::254")
+_DISABLED, _ELSEWHERE = "AWS_EC2_METADATA_DISABLED", "AWS_EC2_METADATA_SERVICE_ENDPOINT"
+
+
+def _credentials_file(started: Started) -> bool:
+    return any(started.given(name) for name in _FILES)
+
+
+def never_asks(started: Started | None) -> bool:
+    """Its SDK was told not to ask the service (every SDK of AWS but that for C++ 1.11 and older heeds the variable),
+    or to ask another one."""
+    if started is None:
+        return False
+    elsewhere = started.variable(_ELSEWHERE) or "?"
+    disabled = (started.variable(_DISABLED) or "").lower() == "true"
+    return disabled or not (elsewhere == "?" or any(address in elsewhere.lower() for address in _ADDRESSES))
+
+
+def _all_hold(conditions: Sequence[str], pod: Pod, started: Started | None) -> bool | None:
+    """None where it is not known."""
+    answers = [_holds(each, pod, started) for each in conditions]
+    return False if False in answers else None if None in answers else True
+
+
+_VERSION = re.compile(r"version(<|>=)(.+)\Z")
+
+
+def _holds(condition: str, pod: Pod, started: Started | None) -> bool | None:
+    if condition.startswith("!"):
+        holds = _holds(condition[1:], pod, started)
+        return None if holds is None else not holds
+    if version := _VERSION.match(condition):
+        return _older(pod, version.group(2), version.group(1) == "<")
+    name, _, wanted = condition.partition("=")
+    if name == "kind":
+        return pod.owner is not None and _kind(pod) in wanted.split("|")
+    if started is None:
+        return None
+    if not name.startswith("-") and name not in started.variables and started.more_variables:
+        return None
+    value = started.flag(name) if name.startswith("-") else started.variable(name)
+    if value is None and name.startswith("-") and started.by_shell:
+        return None
+    if not wanted:
+        return bool(value) and str(value).lower() != "false"
+    return None if value == "?" else (value or "").lower() in wanted.lower().split("|")
+
+
+def _kind(pod: Pod) -> str:
+    kind = pod.owner.kind if pod.owner is not None else ""
+    return "Deployment" if kind == "ReplicaSet" else kind
+
+
+def _older(pod: Pod, than: str, wanted: bool) -> bool | None:
+    """By the tag of the image that is known."""
+    image = next((each for each in pod.calls.images if program_of_image(each) is not None), "")
+    here, there = parse(tag_of(image)), parse(than)
+    return None if here is None or there is None else (here < there) is wanted
+
+
+# What programs print that get nothing from the instance metadata service.
+#
+# The lines are records (`knowledge/metadata_log_lines.json`). Such a line says that credentials, a region or something
+# else was looked for and not found; that the metadata service is why follows only together with a node on which the pod
+# does not reach it.
+
+
+NOTHING = "nothing"
+"""What is lacking by a line that names another cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """`text` is part of a line, as printed; `lacks` what was not had, `NOTHING` where the line names another cause of a
+    failure; `weak`: programs may go on after it. `asks`: it would have asked the service. `beside`: what the line has
+    as well, where its text alone may be of anything."""
+
+    text: str
+    lacks: str
+    program: str
+    source: Source
+    weak: bool = False
+    asks: bool = True
+    beside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """`line` is the last one that says so, without what surrounds it, and without credentials that a program prints.
+    `after`: so many lines were printed after it."""
+
+    said: LogLine
+    line: str
+    after: int = 0
+
+    @property
+    def lacks(self) -> str:
+        """A clause."""
+        return _CLAUSES.get(self.said.lacks, self.said.lacks)
+
+
+_CLAUSES = {need.name.lower(): need.value for need in Need}
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a log tells: the last line that is a `symptom`, one that is a `weak` one, and one that names `another`
+    cause after it."""
+
+    symptom: Seen | None = None
+    weak: Seen | None = None
+    another: Seen | None = None
+
+
+LONGEST = 300
+_SAID_WELL = ("200 OK", '"status":200')
+
+
+@functools.cache
+def log_lines() -> tuple[LogLine, ...]:
+    """The first that is found in a line is what it says."""
+    return records(LogLine, "metadata_log_lines")
+
+
+@functools.cache
+def _lowered() -> tuple[tuple[str, LogLine], ...]:
+    return tuple((each.text.lower(), each) for each in log_lines())
+
+
+def read(log: str) -> Read:
+    """The last line of each kind; a symptom, weak or not, that was printed after another cause is the later word."""
+    found = Read()
+    for seen in _told(log):
+        if seen.said.lacks == NOTHING:
+            found = Read(found.symptom, found.weak, seen)
+        elif seen.said.weak:
+            found = Read(found.symptom, seen)
+        else:
+            found = Read(seen, found.weak)
+    return found
+
+
+def tells(line: str) -> bool:
+    """Whether anything is read from such a line of a log."""
+    return next(_told(line), None) is not None
+
+
+def _told(log: str) -> Iterator[Seen]:
+    lines = log.splitlines()
+    for at, line in enumerate(lines, 1):
+        lowered = line.lower()
+        said = next((each for text, each in _lowered() if text in lowered and each.beside.lower() in lowered), None)
+        if said is not None and not (said.weak and any(well in line for well in _SAID_WELL)):
+            yield Seen(said, hidden(line.strip())[:LONGEST], len(lines) - at)

@@ -1,0 +1,411 @@
+"""The Kubernetes objects by which a command runs inside the cluster.
+
+Belongs here: what a Job, its pod, its rights and its files are made of, as documents, from facts and wishes.
+Never here: which rights a command has, a request, a format of output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kubectl_eksdoc.kubernetes.pod_security import rules
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, GROUP_LABELS, HOSTNAME, Node
+from kubectl_eksdoc.model.own_labels import (
+    COMPONENT,
+    INSTANCE,
+    MANAGED_BY,
+    MANAGER,
+    NAME,
+    OF_NAMESPACE,
+    PROGRAM,
+    VERSION,
+)
+from kubectl_eksdoc.model.permissions import Permission
+from kubectl_eksdoc.model.placing import PLACED, RBAC
+
+# What is to run inside a cluster, and by which names and labels all that it is made of is found again.
+
+
+_TELLING = (MANAGED_BY, COMPONENT, INSTANCE, OF_NAMESPACE)
+FOLDER = "/etc/eksdoc"
+"""Where the files of an errand are mounted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Other clusters: each has its kubeconfig under one of the `keys` of a Secret in the errand's namespace."""
+
+    secret: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """`args`: of the command line, without the program. `files`: contents in base64 by their names. `final`: exit codes
+    after which it is not tried again. `role`: the ARN of an IAM role (IRSA), "" for none. `fleet`: None where it is
+    about the cluster in which it runs."""
+
+    name: str
+    component: str
+    instance: str
+    namespace: str
+    image: str
+    version: str
+    args: tuple[str, ...]
+    final: tuple[int, ...]
+    role: str = ""
+    region: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    fleet: Fleet | None = None
+
+    @property
+    def labels(self) -> Doc:
+        return {
+            NAME: PROGRAM,
+            INSTANCE: self.instance,
+            VERSION: self.version,
+            COMPONENT: self.component,
+            MANAGED_BY: MANAGER,
+            OF_NAMESPACE: self.namespace,
+        }
+
+    @property
+    def selector(self) -> str:
+        """By which everything that it is made of is found, and nothing else."""
+        return ",".join(f"{key}={self.labels[key]}" for key in _TELLING)
+
+    def metadata(self, annotations: Doc | None = None) -> Doc:
+        more = {"annotations": annotations} if annotations else {}
+        return {"name": self.name, "namespace": self.namespace, "labels": self.labels, **more}
+
+    def role_metadata(self, namespace: str) -> Doc:
+        """Of a role and its binding there, "" for everywhere. Errands of one name in several namespaces do not share
+        them, and `permissions` prints none of that name."""
+        where = {"namespace": namespace} if namespace else {}
+        return {"name": f"{self.name}.{self.namespace}", **where, "labels": self.labels}
+
+
+def is_ours(doc: Doc, errand: Errand) -> bool:
+    """Whether an object of that name was made for this very errand."""
+    meta = doc.get("metadata")
+    labels = meta.get("labels") if isinstance(meta, dict) else None
+    wanted = errand.labels
+    return isinstance(labels, dict) and all(labels.get(key) == wanted[key] for key in _TELLING)
+
+
+# The rights of an errand as RBAC has them: what holds everywhere, and what holds in a namespace alone.
+
+
+_API = f"{RBAC}/v1"
+_IRSA = "eks.amazonaws.com/role-arn"
+
+
+def granted(errand: Errand, permissions: Sequence[Permission]) -> tuple[Doc, ...]:
+    """The ServiceAccount, and the roles that are bound to it: first those that a binding names."""
+    found = [_account(errand)]
+    for where in sorted({each.namespace for each in permissions}):
+        kind, meta = "Role" if where else "ClusterRole", errand.role_metadata(where)
+        allowed = rules(each for each in permissions if each.namespace == where)
+        found.append({"apiVersion": _API, "kind": kind, "metadata": meta, "rules": allowed})
+        found.append(
+            {
+                "apiVersion": _API,
+                "kind": f"{kind}Binding",
+                "metadata": meta,
+                "roleRef": {"apiGroup": RBAC, "kind": kind, "name": meta["name"]},
+                "subjects": [{"kind": "ServiceAccount", "name": errand.name, "namespace": errand.namespace}],
+            }
+        )
+    return tuple(found)
+
+
+def _account(errand: Errand) -> Doc:
+    """Its token is mounted where a pod asks for it, and nowhere else."""
+    meta = errand.metadata(annotations={_IRSA: errand.role} if errand.role else None)
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta, "automountServiceAccountToken": False}
+
+
+# On which nodes a pod must not run that empties nodes, and whether any is left for it.
+
+
+_OS = "kubernetes.io/os"
+_KEEPS_AWAY = ("NoSchedule", "NoExecute")
+
+
+@dataclass(frozen=True, slots=True)
+class Avoided:
+    """`hosts`: by the label `HOSTNAME`, and by their names those `bare` of it. `groups`: names of node groups by the
+    label that carries them: those of which every node goes, for what joins such a group may go soon, too."""
+
+    hosts: tuple[str, ...] = ()
+    groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    bare: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        return len(self.hosts) + len(self.bare)
+
+
+def avoided(targets: Iterable[Node], nodes: Sequence[Node]) -> Avoided:
+    """`nodes`: all of the cluster. A group of which some nodes stay is not avoided: there may be no other."""
+    going = tuple(targets)
+    names = {node.name for node in going}
+    staying = [node for node in nodes if node.name not in names]
+    groups = []
+    for label in GROUP_LABELS:
+        left = {node.labels.get(label) for node in staying}
+        gone = sorted({node.labels[label] for node in going if label in node.labels} - left - {""})
+        groups += [(label, tuple(gone))] if gone else []
+    hosts = {node.labels[HOSTNAME] for node in going if HOSTNAME in node.labels}
+    bare = {node.name for node in going if HOSTNAME not in node.labels}
+    return Avoided(tuple(sorted(hosts)), tuple(groups), tuple(sorted(bare)))
+
+
+def affinity(what: Avoided) -> Doc:
+    """Linux, no Fargate, and no target: required, whatever the scheduler would like better. Out of the groups only
+    where there is another place: new nodes of a cluster's only pool join it, and nothing else would ever come."""
+    keeps: list[tuple[str, str, tuple[str, ...]]] = [("In", _OS, ("linux",)), ("NotIn", COMPUTE_TYPE, ("fargate",))]
+    keeps += [("NotIn", HOSTNAME, what.hosts)] if what.hosts else []
+    # NotIn holds where the label is missing, and a field's requirement takes one value only (pkg/apis/core/validation).
+    fields = [_asked("NotIn", "metadata.name", (name,)) for name in what.bare]
+    term = {"matchExpressions": [_asked(*each) for each in keeps], **({"matchFields": fields} if fields else {})}
+    found: Doc = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    if what.groups:
+        liked = {"matchExpressions": [_asked("NotIn", label, names) for label, names in what.groups]}
+        found["preferredDuringSchedulingIgnoredDuringExecution"] = [{"weight": 100, "preference": liked}]
+    return {"nodeAffinity": found}
+
+
+def _asked(operator: str, key: str, values: Sequence[str]) -> Doc:
+    return {"key": key, "operator": operator, "values": list(values)}
+
+
+def rooms(nodes: Iterable[Node], what: Avoided) -> int:
+    """So many nodes are there now on which it may run: ready, not cordoned, without a taint that keeps it away."""
+    return sum(_may_run(node, what) for node in nodes)
+
+
+def _may_run(node: Node, what: Avoided) -> bool:
+    fits = node.labels.get(_OS) == "linux" and node.labels.get(COMPUTE_TYPE) != "fargate"
+    kept = any(taint.effect in _KEEPS_AWAY for taint in node.taints)
+    goes = node.labels.get(HOSTNAME) in what.hosts or node.name in what.bare
+    return fits and node.ready == "True" and not (node.unschedulable or kept or goes)
+
+
+# The plan that goes along with a run, where the whole of it is too large: what the run is held against.
+
+
+_WHOLE = ("apiVersion", "kind", "metadata", "rounds", "options", "estimate", "lowerBound", "gap", "waves", "budgets")
+_PARTS: Mapping[str, tuple[str, ...]] = {
+    "targets": ("name", "uid", "verdict"),
+    "evictions": ("uid", "namespace", "name", "ownerUid", "means"),
+    "findings": ("code", "subject", "severity", "status", "message"),
+}
+
+
+def needed(plan: Doc) -> Doc:
+    """What people read is left out: why nodes and pods stay, the evidence, and what is proposed. It is a saved plan
+    still, for ``drain run --plan``."""
+    kept = {key: plan[key] for key in _WHOLE}
+    for key, names in _PARTS.items():
+        kept[key] = [{name: each[name] for name in names if name in each} for each in plan[key]]
+    kept["targets"] = [{**each, "why": []} for each in kept["targets"]]
+    return {**kept, "left": []}
+
+
+# The pod of an errand: it may nothing that it need not, has a place to write to, and is left alone by autoscalers.
+#
+# It keeps to the pod security level "restricted" (Pod Security Standards), and to a root that is read only.
+# Autoscalers: karpenter.sh/docs/concepts/disruption (do-not-disrupt), cluster-autoscaler's FAQ (safe-to-evict).
+
+
+CONTAINER = "eksdoc"
+USER = 65532
+HOME = "/home/eksdoc"
+SETTLES_S = 90
+"""So long a run that is told to end may wait for what it has asked for already."""
+
+_ALONE = {"karpenter.sh/do-not-disrupt": "true", "cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
+_REQUESTS = {"cpu": "100m", "memory": "256Mi"}
+_LIMITS = {"cpu": "1", "memory": "1Gi"}
+"""A plan of 150,000 pods takes less than 400 MiB (bench/results)."""
+_WRITABLE = (("tmp", "/tmp", "256Mi"), ("home", HOME, "512Mi"))
+_FILES = "files"
+_CONFIG, _CONFIG_PATH = "kubeconfig", "/etc/eksdoc-kubeconfig"
+_INDEX = "$(JOB_COMPLETION_INDEX)"
+"""The Job controller sets it in each container of an Indexed Job (pkg/controller/job/indexed_job_utils.go)."""
+
+
+def template(errand: Errand, avoid: Avoided = Avoided()) -> Doc:
+    """Its container is never started again in its place: a new pod comes for one that failed, if its exit code may."""
+    return {
+        "metadata": {"labels": errand.labels, "annotations": dict(_ALONE)},
+        "spec": {
+            "serviceAccountName": errand.name,
+            "automountServiceAccountToken": errand.fleet is None,
+            "enableServiceLinks": False,
+            "restartPolicy": "Never",
+            "terminationGracePeriodSeconds": SETTLES_S,
+            "affinity": affinity(avoid),
+            "securityContext": {
+                "runAsNonRoot": True,
+                "runAsUser": USER,
+                "runAsGroup": USER,
+                "fsGroup": USER,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+            "containers": [_container(errand)],
+            "volumes": _volumes(errand),
+        },
+    }
+
+
+def _container(errand: Errand) -> Doc:
+    region = {"AWS_REGION": errand.region} if errand.region else {}
+    environ = {"HOME": HOME, "TMPDIR": "/tmp", "USER": "eksdoc", "PYTHONDONTWRITEBYTECODE": "1", **region}
+    if errand.fleet is not None:
+        environ["KUBECONFIG"] = _CONFIG_PATH
+    mounts: list[Doc] = [{"name": name, "mountPath": path} for name, path, _ in _WRITABLE]
+    if errand.files:
+        mounts.append({"name": _FILES, "mountPath": FOLDER, "readOnly": True})
+    if errand.fleet is not None:
+        mounts.append({"name": _CONFIG, "mountPath": _CONFIG_PATH, "subPathExpr": _INDEX, "readOnly": True})
+    return {
+        "name": CONTAINER,
+        "image": errand.image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": [PROGRAM],
+        "args": [_as_written(each) for each in errand.args],
+        "env": [{"name": name, "value": value} for name, value in environ.items()],
+        "resources": {"requests": dict(_REQUESTS), "limits": dict(_LIMITS)},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "runAsNonRoot": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": mounts,
+    }
+
+
+def _as_written(arg: str) -> str:
+    """Kubernetes would put a variable's value in the place of ``$(NAME)`` (EnvVar expansion: ``$$`` is one ``$``)."""
+    return arg.replace("$", "$$")
+
+
+def _volumes(errand: Errand) -> list[Doc]:
+    found: list[Doc] = [{"name": name, "emptyDir": {"sizeLimit": most}} for name, _, most in _WRITABLE]
+    found += [{"name": _FILES, "configMap": {"name": errand.name}}] if errand.files else []
+    if errand.fleet is not None:
+        items = [{"key": key, "path": str(index)} for index, key in enumerate(errand.fleet.keys)]
+        secret = {"secretName": errand.fleet.secret, "items": items, "defaultMode": 0o440}
+        found.append({"name": _CONFIG, "secret": secret})
+    return found
+
+
+# The Job or CronJob of an errand: what ends with an answer is over, what was killed or disturbed comes again.
+#
+# Source: pkg/controller/job (podFailurePolicy, which wants pods that never restart themselves), Kubernetes v1.36; the
+# policy is stable since 1.31 and on by default since 1.26.
+
+
+AGAIN = 12
+"""So often a run's pod may fail, as by running out of memory or while nobody answers: three quarters of an hour with
+the pauses between, which grow to six minutes."""
+
+AGAIN_LOOKING = 2
+AT_ONCE = 8
+"""So many clusters of a fleet are looked at at a time."""
+
+LONGEST_LOOK_S = 3600
+"""So long a look at a cluster may take, its image's pull included: one that waits for ever would keep the next from
+beginning (concurrencyPolicy Forbid), even after its CronJob has been mended."""
+
+KEPT_S = 7 * 86400
+"""So long an ended Job and its log are there to be read."""
+
+LONGEST_CRON_NAME = 52
+"""The controller adds eleven characters to it for the name of a Job, which has 63 (validateCronJob)."""
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """`zone`: a name of the IANA list, "" for that of the controller, which on EKS is UTC."""
+
+    schedule: str
+    zone: str = ""
+
+
+def job(errand: Errand, pod: Doc) -> Doc:
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": errand.metadata(), "spec": _spec(errand, pod, AGAIN)}
+
+
+def cron_job(errand: Errand, pod: Doc, when: When) -> Doc:
+    """One at a time; one that could not be started within an hour is left out."""
+    made = {key: value for key, value in _spec(errand, pod, AGAIN_LOOKING).items() if key != "ttlSecondsAfterFinished"}
+    turns = 1 if errand.fleet is None else -(-len(errand.fleet.keys) // AT_ONCE)
+    made["activeDeadlineSeconds"] = LONGEST_LOOK_S * turns
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": errand.metadata(),
+        "spec": {
+            "schedule": when.schedule,
+            **({"timeZone": when.zone} if when.zone else {}),
+            "concurrencyPolicy": "Forbid",
+            "startingDeadlineSeconds": 3600,
+            "successfulJobsHistoryLimit": 3,
+            "failedJobsHistoryLimit": 3,
+            "jobTemplate": {"metadata": {"labels": errand.labels}, "spec": made},
+        },
+    }
+
+
+def _spec(errand: Errand, pod: Doc, again: int) -> Doc:
+    disturbed = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+    codes = {"containerName": CONTAINER, "operator": "In", "values": sorted(errand.final)}
+    ends = {"action": "FailJob" if errand.fleet is None else "FailIndex", "onExitCodes": codes}
+    return {
+        **_completions(errand, again),
+        "podFailurePolicy": {"rules": [disturbed, ends]},
+        "ttlSecondsAfterFinished": KEPT_S,
+        "template": pod,
+    }
+
+
+def _completions(errand: Errand, again: int) -> Doc:
+    """Of a fleet one index for each cluster, and none ends another one's (backoffLimitPerIndex, stable since 1.33)."""
+    if errand.fleet is None:
+        return {"parallelism": 1, "completions": 1, "backoffLimit": again}
+    count = len(errand.fleet.keys)
+    indexed = {"completionMode": "Indexed", "backoffLimitPerIndex": again}
+    return {"parallelism": min(count, AT_ONCE), "completions": count, **indexed}
+
+
+# All objects of an errand, in the order in which they are created: what runs comes last.
+
+
+LARGEST = 1 << 20
+"""Bytes that all values of a ConfigMap may have together (MaxSecretSize, pkg/apis/core/validation)."""
+
+KINDS = tuple(each.full_name for each in reversed(PLACED))
+"""As kubectl names them, in the order in which they are taken away."""
+
+
+def objects(
+    errand: Errand, permissions: Sequence[Permission], avoid: Avoided = Avoided(), when: When | None = None
+) -> tuple[Doc, ...]:
+    """`when` None: at once, and once."""
+    pod = template(errand, avoid)
+    runs = job(errand, pod) if when is None else cron_job(errand, pod, when)
+    return (*granted(errand, permissions), *_files(errand), runs)
+
+
+def _files(errand: Errand) -> tuple[Doc, ...]:
+    """Nobody changes them while it runs."""
+    if not errand.files:
+        return ()
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    return ({**kind, "metadata": errand.metadata(), "immutable": True, "binaryData": dict(errand.files)},)

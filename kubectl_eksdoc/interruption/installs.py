@@ -1,0 +1,365 @@
+"""Where Karpenter runs, and how it is configured: out of Deployments as they are.
+
+Sources: Karpenter's chart (labels, the container ``controller``, INTERRUPTION_QUEUE), core/v1 EnvVar.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kubectl_eksdoc.amazon import interruption
+from kubectl_eksdoc.amazon.interruption import ARGUMENT, CONFIG_KEY, CONFIG_MAP, VARIABLE
+from kubectl_eksdoc.interruption.links import Link, unknown
+from kubectl_eksdoc.model.api_objects import Doc, Named, at
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.queues import InterruptionTold
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.findings import Remedy, Status, Subject
+from kubectl_eksdoc.model.interruption import KarpenterInstall, Place, Setting, SpotEvent
+from kubectl_eksdoc.model.pods import Pod, RoleBy
+from kubectl_eksdoc.model.versions import Version, parse
+
+NAME_LABEL, VERSION_LABEL = "app.kubernetes.io/name", "app.kubernetes.io/version"
+KARPENTER = "karpenter"
+_RELEASE = "meta.helm.sh/release-name"
+_ROLE_ARN = "eks.amazonaws.com/role-arn"
+_IMAGE = re.compile(r"(?:^|/)karpenter/(?:karpenter/)?controller(?:[:@]|$)")
+
+
+def deployments(cluster: Cluster) -> tuple[Named, ...]:
+    """Those of Karpenter, the ones that have pods first: by their label or, of pods, by their image."""
+    running = {key for pod in cluster.pods if is_karpenter(pod) and (key := deployment_of(pod)) is not None}
+    there = {
+        (each.namespace, each.name)
+        for each in cluster.workloads
+        if each.kind == "Deployment" and each.template_labels.get(NAME_LABEL) == KARPENTER
+    }
+    return tuple(Named("apps/v1", "Deployment", *key) for key in (*sorted(running), *sorted(there - running)))
+
+
+def is_karpenter(pod: Pod) -> bool:
+    return pod.labels.get(NAME_LABEL) == KARPENTER or any(_IMAGE.search(image) for image in pod.calls.images)
+
+
+def deployment_of(pod: Pod) -> tuple[str, str] | None:
+    """Namespace and name; None where no Deployment made it."""
+    return (pod.namespace, pod.deployment) if pod.deployment else None
+
+
+def pods_of(cluster: Cluster, of: Named) -> tuple[Pod, ...]:
+    return tuple(pod for pod in cluster.pods if deployment_of(pod) == (of.namespace, of.name) and not pod.finished)
+
+
+def config_map(of: Named) -> Named:
+    """In which older versions are configured."""
+    return Named("v1", "ConfigMap", of.namespace, CONFIG_MAP)
+
+
+def service_account(of: Named, deployment: Doc) -> Named:
+    name = at(deployment, "spec", "template", "spec", "serviceAccountName")
+    return Named("v1", "ServiceAccount", of.namespace, name if isinstance(name, str) and name else "default")
+
+
+def installed(
+    of: Named,
+    deployment: Doc,
+    settings: Doc | Absent | Unknown,
+    account: Doc | Absent | Unknown,
+    pods: Iterable[Pod],
+) -> KarpenterInstall:
+    """What the documents say, whatever they look like. `settings`: the ConfigMap; `account`: the ServiceAccount."""
+    container = _container(deployment)
+    tag = _tag(_text(container.get("image")))
+    running = tuple(pods)
+    replicas = at(deployment, "spec", "replicas")
+    return KarpenterInstall(
+        of.namespace,
+        of.name,
+        _version(tag, deployment),
+        tag,
+        _argument(container),
+        _variable(container, VARIABLE),
+        _in_config_map(settings),
+        _text(container.get("name")),
+        _cluster_name(container),
+        service_account(of, deployment).name,
+        _role(account),
+        _role_by(running),
+        _text(at(deployment, "metadata", "annotations", _RELEASE)),
+        tuple(pod.key for pod in running),
+        replicas if isinstance(replicas, int) and not isinstance(replicas, bool) else 1,
+        _port(container),
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _each(value: Any) -> Iterator[Mapping[str, Any]]:
+    yield from (each for each in _list(value) if isinstance(each, dict))
+
+
+def _container(deployment: Doc) -> Mapping[str, Any]:
+    """By its image, then by its name, else the first: others are sidecars."""
+    found = list(_each(at(deployment, "spec", "template", "spec", "containers")))
+    by_image = [each for each in found if _IMAGE.search(_text(each.get("image")))]
+    by_name = [each for each in found if each.get("name") == "controller"]
+    return next(iter((*by_image, *by_name, *found)), {})
+
+
+def _tag(image: str) -> str:
+    """``1.5.0`` of ``…/controller:1.5.0@sha256:…``."""
+    last = image.partition("@")[0].rpartition("/")[2]
+    return last.partition(":")[2]
+
+
+def _version(tag: str, deployment: Doc) -> Version | None:
+    said = (tag, _text(at(deployment, "metadata", "labels", VERSION_LABEL)))
+    return next((version for text in said if (version := parse(text)) is not None), None)
+
+
+def _argument(container: Mapping[str, Any]) -> Setting | Absent | Unknown:
+    words = [_text(word) for name in ("command", "args") for word in _list(container.get(name))]
+    for place, word in enumerate(words):
+        following = next(iter(words[place + 1 :]), "")
+        name, equals, value = word.partition("=")
+        if f"--{name.lstrip('-')}" == ARGUMENT and name.startswith("-"):
+            given = value if equals else following
+            if "$(" in given:
+                return Unknown(f"its argument {ARGUMENT} is taken from {given}")
+            return Setting(given, f"argument {ARGUMENT}")
+    return Absent(f"it has no argument {ARGUMENT}")
+
+
+def _variable(container: Mapping[str, Any], name: str) -> Setting | Absent | Unknown:
+    for each in reversed(list(_each(container.get("env")))):  # of several the last one counts
+        if each.get("name") != name:
+            continue
+        if each.get("valueFrom") is not None:
+            return Unknown(f"its variable {name} is taken from {_source(each['valueFrom'])}")
+        if "$(" in (value := _text(each.get("value"))):  # the kubelet puts another variable there
+            return Unknown(f"its variable {name} is made of others: {value}")
+        return Setting(value, f"variable {name}")
+    if container.get("envFrom"):
+        return Unknown(f"its variables come from {_source(container['envFrom'])} as a whole, {name} perhaps too")
+    return Absent(f"it has no variable {name}")
+
+
+def _source(said: Any) -> str:
+    """``ConfigMap settings, key queue``."""
+    for each in (said,) if isinstance(said, dict) else _each(said):
+        for reference, kind in (
+            ("configMapKeyRef", "ConfigMap"),
+            ("secretKeyRef", "Secret"),
+            ("configMapRef", "ConfigMap"),
+            ("secretRef", "Secret"),
+        ):
+            ref = each.get(reference)
+            if isinstance(ref, dict):
+                key = f", key {ref['key']}" if isinstance(ref.get("key"), str) else ""
+                return f"{kind} {_text(ref.get('name'))}{key}"
+    return "somewhere else"
+
+
+def _in_config_map(settings: Doc | Absent | Unknown) -> Setting | Absent | Unknown:
+    if isinstance(settings, (Absent, Unknown)):
+        return settings
+    value = at(settings, "data", CONFIG_KEY)
+    if not isinstance(value, str):
+        return Absent(f"ConfigMap {CONFIG_MAP} has no {CONFIG_KEY}")
+    return Setting(value, f"ConfigMap {CONFIG_MAP}, {CONFIG_KEY}")
+
+
+def _port(container: Mapping[str, Any]) -> int:
+    """By the name that the chart gives it."""
+    for each in _each(container.get("ports")):
+        number = each.get("containerPort")
+        if each.get("name") == "http-metrics" and isinstance(number, int) and not isinstance(number, bool):
+            return number
+    return 0
+
+
+def _cluster_name(container: Mapping[str, Any]) -> str:
+    said = _variable(container, "CLUSTER_NAME")
+    return said.queue if isinstance(said, Setting) else ""
+
+
+def _role(account: Doc | Absent | Unknown) -> str | Absent | Unknown:
+    if isinstance(account, (Absent, Unknown)):
+        return account
+    arn = at(account, "metadata", "annotations", _ROLE_ARN)
+    return arn if isinstance(arn, str) and arn else Absent("its service account names no role")
+
+
+def _role_by(pods: Iterable[Pod]) -> RoleBy:
+    """What the pods that run have got; NOBODY where none has anything."""
+    found = {pod.calls.role for pod in pods}
+    return next((by for by in RoleBy if by in found), RoleBy.NOBODY)
+
+
+# What the handling of interruptions is judged by.
+
+
+_NO_KARPENTER = Absent("there is no Karpenter in this cluster")
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptionFacts:
+    """`queue`: the name that is asked for: what Karpenter is configured with, or what it is to be; "" where it is
+    configured, and nobody knows with what. `others`: further
+    Deployments of Karpenter, which are not judged. `logs` and `metrics` by pod (``namespace/name``)."""
+
+    cluster: Cluster
+    install: KarpenterInstall | Absent | Unknown = _NO_KARPENTER
+    others: tuple[str, ...] = ()
+    place: Place = Place()
+    queue: str = ""
+    told: InterruptionTold = InterruptionTold()
+    logs: Mapping[str, str | Absent | Unknown] = field(default_factory=dict)
+    metrics: Mapping[str, str | Absent | Unknown] = field(default_factory=dict)
+    events: tuple[SpotEvent, ...] | Unknown = ()
+
+    @property
+    def queue_arn(self) -> str:
+        """Of the queue, be it there or not; "" where nobody knows where it would be."""
+        from_aws = getattr(self.told.queue, "arn", "")
+        return from_aws or (self.place.arn("sqs", self.queue) if self.place.known and self.queue else "")
+
+
+# Which queue Karpenter is told to read, by its version: the first link.
+
+
+Said = Setting | Absent | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """`used`: what this version goes by; `ignored`: what is written where this version does not look."""
+
+    used: Said
+    ignored: tuple[Setting, ...] = ()
+
+    @property
+    def queue(self) -> str:
+        """Its name, "" where none is set or where it is not known; of an ARN or a URL that which it names."""
+        return name_in(self.used.queue) if isinstance(self.used, Setting) else ""
+
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}|[A-Za-z0-9_-]{1,75}\.fifo")
+"""As SQS takes them (CreateQueue, QueueName)."""
+
+
+def name_in(written: str) -> str:
+    """``prod`` of ``arn:aws:sqs:eu-west-1:111122223333:prod`` and of the URL of that queue; "" where there is none."""
+    last = re.split(r"[:/]", written.strip())[-1]
+    return last if _NAME.fullmatch(last) else ""
+
+
+def effective(install: KarpenterInstall) -> Effective:
+    """The argument wins over the variable, and both over the ConfigMap."""
+    new, old = (install.argument, install.variable), install.config_map
+    by_map, by_variable = interruption.reads_config_map(install.version), interruption.reads_variable(install.version)
+    looked_at = (*(new if by_variable else ()), *((old,) if by_map is not False else ()))
+    passed_over = (*(() if by_variable else new), *((old,) if by_map is False else ()))
+    ignored = tuple(each for each in passed_over if isinstance(each, Setting) and each.queue)
+    used: Said = next((each for each in looked_at if not _nothing(each)), Absent("no queue is set"))
+    if by_map is False and isinstance(install.argument, Setting):  # also an empty one: it is given all the same
+        used = install.argument if install.argument.queue else Absent("its argument sets no queue")
+    if used is old and by_map is None and isinstance(used, Setting):
+        used = Unknown(
+            f"{used.where} names queue {used.queue}, which counts up to v0.32 only, and the version is not known"
+        )
+    return Effective(used, ignored)
+
+
+def _nothing(said: Said) -> bool:
+    return isinstance(said, Absent) or (isinstance(said, Setting) and not said.queue)
+
+
+def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> Link:
+    """`wanted`: the name the queue is to have, "" for whatever is set; `print_values`: the command that prints the
+    values."""
+    said = effective(install)
+    link = Link(
+        Code.of("interruption-setting"),
+        "setting",
+        Subject("Deployment", install.name, install.namespace),
+        Status.PASS,
+        "",
+    )
+    if isinstance(said.used, Unknown):
+        return unknown(link, said.used, "the value of the setting")
+    key = ".".join(interruption.helm_key(install.version))
+    file = "interruption-values.yaml"
+    remedy = (
+        Remedy(
+            f"Merge {key} into the values of the chart, with every other value as it is.",
+            f"{print_values} > {file} && {upgrade(install, file)}",
+        ),
+    )
+    if isinstance(said.used, Setting):
+        where = f"{said.used.queue}, by {said.used.where} of container {install.container or 'controller'}"
+        where = where if "ConfigMap" not in said.used.where else f"{said.used.queue}, by {said.used.where}"
+        if said.queue != said.used.queue:
+            what = f"Karpenter is told {said.used.queue!r}, which is no name of a queue: there is none called so"
+            return _failed(link, what, (f"by {said.used.where}",), remedy)
+        if wanted and wanted != said.used.queue:
+            what = f"Karpenter reads queue {said.used.queue}, and not {wanted}"
+            return _failed(link, what, (where, _DELETES.format(wanted)), remedy)
+        return Link(link.code, link.name, link.subject, Status.PASS, where, evidence=tuple(_passed_over(said)))
+    what = f"no queue is set, so Karpenter hears of no interruption, and says nothing about that ({key})"
+    if said.ignored:
+        what = (
+            f"no queue is set where Karpenter looks: {said.ignored[0].where} names {said.ignored[0].queue}, and "
+            f"{_setting_version(install)} ignores that silently"
+        )
+    return _failed(link, what, tuple(_passed_over(said)), remedy)
+
+
+_DELETES = "Karpenter deletes every message that it reads: nobody else may read or need {}"
+"""Those of other kinds as well, and what it cannot parse (karpenter-provider-aws, pkg/controllers/interruption)."""
+
+
+def _failed(link: Link, what: str, evidence: tuple[str, ...], remedy: tuple[Remedy, ...]) -> Link:
+    return Link(link.code, link.name, link.subject, Status.FAIL, what, evidence=evidence, remedy=remedy)
+
+
+def _passed_over(said: Effective) -> Iterator[str]:
+    for each in said.ignored:
+        yield f"{each.where} names {each.queue}: not read by this version"
+
+
+def _setting_version(install: KarpenterInstall) -> str:
+    return f"Karpenter {install.version}" if install.version else "this version"
+
+
+def upgrade(install: KarpenterInstall, file: str) -> str:
+    """The chart of the version that runs, with all the values it was given and those of the file."""
+    chart = "oci://public.ecr.aws/karpenter/karpenter"
+    words = ("helm", "upgrade", install.release or "karpenter", chart, "--version", _chart(install))
+    return shell(*words, "-n", install.namespace, "--reuse-values", "-f", file)
+
+
+def _chart(install: KarpenterInstall) -> str:
+    """Of the image's tag where that is a version, else of what the labels say. Without any, helm would take the newest
+    chart, and upgrade Karpenter with it: so there is always one, for which somebody has to put in what it is."""
+    if parse(install.tag) is not None:
+        return install.tag
+    if install.version is None:
+        return "CHART-VERSION"
+    written = str(install.version)
+    return written if install.version.older_than(_PLAIN_SINCE) else written.removeprefix("v")
+
+
+_PLAIN_SINCE = Version(0, 35, 0)
+"""From here on charts and images are called ``0.35.0``, before ``v0.34.0``."""

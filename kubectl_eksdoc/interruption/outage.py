@@ -1,0 +1,315 @@
+"""What the next interruption takes, and what one that is under way takes now.
+
+Sources: EC2's notice (two minutes); Karpenter's drain evicts system-critical pods last (karpenter#2217; confidence:
+medium); without a drain the kubelet is not told, and pods end with their machine (confidence: medium); an endpoint of a
+dead node is removed once the node is NotReady (kubernetes.cordon; confidence: medium).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from datetime import timedelta
+
+from kubectl_eksdoc.interruption.installs import InterruptionFacts
+from kubectl_eksdoc.interruption.spot import (
+    NOTICE_S,
+    AtRisk,
+    SpotNode,
+    at_risk,
+    instance_of,
+    is_spot,
+    spot_nodes,
+)
+from kubectl_eksdoc.kubernetes.cordon import not_ready_after_s
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.coredns import is_coredns
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.nodes import NodeOwner
+
+_MEDIUM = "confidence: medium"
+KARPENTER = "Karpenter"
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """`handled`: whether somebody drains a Spot node of Karpenter that has its notice; None where it is not known.
+    `by`: who does."""
+
+    handled: bool | None
+    by: str
+    nodes: tuple[SpotNode, ...]
+    losers: tuple[AtRisk, ...]
+    unnoticed_s: int
+    budgets_known: bool = True
+
+    @property
+    def interrupted(self) -> tuple[SpotNode, ...]:
+        return tuple(each for each in self.nodes if each.heard)
+
+
+def foresee(facts: InterruptionFacts, handled: bool | None, by: str) -> Outage:
+    nodes = spot_nodes(facts)
+    late_s = not_ready_after_s(facts.cluster.identity.server_version)
+    known = facts.cluster.read_of(kinds.BUDGETS).known
+    return Outage(handled, by, nodes, at_risk(facts.cluster, nodes), late_s, known)
+
+
+def sentences(outage: Outage) -> Iterator[str]:
+    """What will be, in the order of time."""
+    if not outage.nodes:
+        return
+    if outage.handled is False:
+        yield (
+            f"At the notice: no controller receives it, the node is not drained. {NOTICE_S // 60} minutes later "
+            f"the machine ends, and its pods with it, without a SIGTERM from the kubelet ({_MEDIUM})."
+        )
+        yield (
+            f"For about {outage.unnoticed_s} s after that, Services still send to the dead pods, until the node is "
+            f"NotReady ({_MEDIUM}); replacements start only then, and where there is room."
+        )
+    elif outage.handled is None:
+        yield (
+            "Whether anybody hears of the notice is not known (see above): if nobody does, the pods end with the "
+            f"machine after {NOTICE_S // 60} minutes, without a SIGTERM from the kubelet ({_MEDIUM})."
+        )
+    if outage.handled is not False:
+        who = outage.by if outage.handled else f"If it hears of it, {outage.by}"
+        yield (
+            f"{who} cordons and drains it at the notice; system-critical pods go last (karpenter#2217; {_MEDIUM})."
+            if outage.by == KARPENTER
+            else f"{who} cordons and drains it at the notice."
+        )
+    dns = next((each for each in outage.losers if each.dns), None)
+    if dns is not None and (outage.handled is False or outage.by == KARPENTER):
+        yield _of_dns(outage, dns)
+
+
+def _of_dns(outage: Outage, loser: AtRisk) -> str:
+    share = f"{loser.at_once} of {loser.ready}"
+    if outage.handled is False:
+        many = f"about {share} DNS lookups are sent to a dead pod and time out"
+        return f"CoreDNS: {share} ready replicas end with {loser.node}: {many}. A lameduck does nothing there."
+    node = next(each for each in outage.nodes if each.name == loser.node)
+    if node.holds:
+        return f"CoreDNS on {node.name}: its turn may not come in {NOTICE_S} s, as {_held(node)}: then it is killed."
+    late = "may be too late: then it is killed" if node.before_s >= NOTICE_S else "leaves it time"
+    return f"CoreDNS on {node.name}: its turn comes after {node.before_s} s at most, of {NOTICE_S} s, which {late}."
+
+
+def _held(node: SpotNode) -> str:
+    """``x does not go, and 2 more``."""
+    more = f" and {len(node.holds) - 1} more" if len(node.holds) > 1 else ""
+    return f"{node.holds[0]}{more} may not go before it"
+
+
+def judged(facts: InterruptionFacts, outage: Outage, again: Sequence[str] = ()) -> Iterator[Finding]:
+    """`again`: the words that lead to the same cluster once more."""
+    yield from _now(facts, outage)
+    if not outage.nodes:
+        return
+    for loser in outage.losers:
+        if loser.dns:
+            yield _dns(facts, outage, loser, again)
+    others = [each for each in outage.losers if not each.dns]
+    if others and outage.handled is not True:
+        yield _others(outage, others)
+    if not outage.budgets_known and outage.handled is not False:
+        read = facts.cluster.read_of(kinds.BUDGETS)
+        yield Finding.of(
+            "interruption-outage/budgets-unread",
+            Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown"),
+            full_name=read.resource.full_name,
+        )
+
+
+def _now(facts: InterruptionFacts, outage: Outage) -> Iterator[Finding]:
+    """Of every Spot node, whoever made it: of those that are not Karpenter's it is not said that nobody drains them."""
+    owners = {node.owner for node in facts.cluster.nodes if is_spot(node)} - {NodeOwner.KARPENTER}
+    others = [each for owner in sorted(owners) for each in spot_nodes(facts, owner) if each.heard]
+    for node in (*outage.interrupted, *others):
+        pods = [pod.key for pod in node.dying]
+        alone = outage.handled is False and node not in others
+        yield Finding(
+            Code.of("interruption-now"),
+            Severity.CRITICAL if alone or node.critical else Severity.HIGH,
+            Status.FAIL,
+            Subject("Node", node.name),
+            f"it is being taken back now: {'; '.join(node.heard)}{_left(facts, node)}; {len(pods)} pods end with it"
+            + ("" if alone else " unless they are drained in time"),
+            (*pods[:5], *((f"and {len(pods) - 5} more",) if len(pods) > 5 else ())),
+            (
+                Remedy(
+                    "Drain it at once, with little grace: whatever is left is gone anyway.",
+                    shell(
+                        *("kubectl", "drain", node.name, "--ignore-daemonsets", "--delete-emptydir-data", "--force"),
+                        *("--grace-period=30", "--timeout=90s"),
+                    ),
+                ),
+            ),
+        )
+    notices = facts.told.notices
+    if isinstance(notices, Unknown) and any(is_spot(node) and instance_of(node) for node in facts.cluster.nodes):
+        yield Finding.of(
+            "interruption-now",
+            Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown"),
+            (f"nor from Events of the cluster: {facts.events.why}",) if isinstance(facts.events, Unknown) else (),
+            remedy=(Remedy(f"Allow {notices.missing}."),) if notices.missing else (),
+            notices_why=notices.why,
+            lacking=notices.missing or "the state of the Spot requests",
+        )
+
+
+def _left(facts: InterruptionFacts, node: SpotNode) -> str:
+    notices = facts.told.notices
+    notice = notices.get(instance_of(node.node)) if not isinstance(notices, Unknown) else None
+    if notice is None or notice.since is None:
+        return ""
+    left = (notice.since + timedelta(seconds=NOTICE_S) - facts.cluster.observed_at).total_seconds()
+    return f", about {int(left)} s are left" if left > 0 else ", its two minutes are over"
+
+
+def _dns(facts: InterruptionFacts, outage: Outage, loser: AtRisk, again: Sequence[str]) -> Finding:
+    node = next(each for each in outage.nodes if each.name == loser.node)
+    in_turn = outage.by == KARPENTER
+    late = in_turn and (bool(node.holds) or node.before_s >= NOTICE_S)
+    what = f"{loser.on_spot} of {loser.ready} ready CoreDNS replicas {_are(loser.on_spot)} on Spot nodes"
+    if outage.handled is False:
+        said, severity = f"{what} that nobody drains: {_lookups(loser)} when {loser.node} goes", Severity.CRITICAL
+    elif late:
+        why = _held(node) if node.holds else f"other pods may take {node.before_s} s"
+        said, severity = (
+            f"{what}, drained last: on {node.name} its turn may not come within 2 minutes, as {why}",
+            Severity.HIGH,
+        )
+    elif outage.handled is None:
+        said, severity = f"{what}, and whether anybody drains them is not known", Severity.HIGH
+    else:
+        last = f"last, after {node.before_s} s of {NOTICE_S} s at most" if in_turn else f"by {outage.by}"
+        said, severity = f"{what}, drained {last}", Severity.LOW
+    status = (
+        Status.FAIL if outage.handled is False or late else Status.UNKNOWN if outage.handled is None else Status.PASS
+    )
+    spot = sorted({pod.node for each in outage.nodes for pod in each.critical if is_coredns(pod.namespace, pod.labels)})
+    return Finding(
+        Code.of("interruption-outage"),
+        severity,
+        status,
+        loser.subject,
+        said,
+        tuple(f"on {name}" for name in spot),
+        (_off_spot(facts, again),),
+        missing="whether anybody drains them" if status is Status.UNKNOWN else "",
+    )
+
+
+def _off_spot(facts: InterruptionFacts, again: Sequence[str]) -> Remedy:
+    """That page says in which order: a longer lameduck comes before its pods are moved."""
+    without = (NodeOwner.FARGATE, NodeOwner.HYBRID)
+    there = any(not is_spot(e) and not e.unschedulable and e.owner not in without for e in facts.cluster.nodes)
+    first = "" if there else "Add on-demand nodes: there are none. "
+    command = shell("kubectl", "eksdoc", "coredns-lameduck", *again)
+    return Remedy(f"{first}Place CoreDNS on on-demand nodes; in which order, and with which commands:", command)
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _lookups(loser: AtRisk) -> str:
+    return "all lookups fail" if loser.all_at_once else f"about {loser.at_once} of {loser.ready} lookups time out"
+
+
+_MOST = 6
+
+
+def _others(outage: Outage, losers: Sequence[AtRisk]) -> Finding:
+    whole = [each for each in losers if each.all_at_once]
+    known = outage.handled is False
+    some = f", {len(whole)} of them with every ready replica on one node" if whole else ""
+    count = f"{len(losers)} workload{'' if len(losers) == 1 else 's'}"
+    evidence = [f"{each.subject.kind} {each.subject}: {each.at_once} of {each.ready} on {each.node}" for each in losers]
+    return Finding(
+        Code.of("interruption-outage"),
+        Severity.CRITICAL if whole and any(each.critical for each in whole) else Severity.HIGH,
+        Status.FAIL if known else Status.UNKNOWN,
+        Subject("Spot nodes", ", ".join(sorted({each.node for each in losers}))),
+        f"{count} lose{'s' if len(losers) == 1 else ''} pods without a drain{some}"
+        if known
+        else f"whether {count} would lose pods without a drain is not known{some}",
+        (*evidence[:_MOST], *((f"and {len(evidence) - _MOST} more",) if len(evidence) > _MOST else ())),
+        (
+            Remedy(
+                "Fix the links: then Karpenter drains the node, and makes a new one at the notice."
+                if known
+                else "Find out what is not known of the links: if all of them hold, Karpenter drains the node."
+            ),
+        ),
+        missing="" if known else "whether anybody drains them",
+    )
+
+
+def others_spot(facts: InterruptionFacts, drained: Set[str] = frozenset()) -> Iterator[Finding]:
+    """Spot nodes that are not Karpenter's. `drained`: those on which a controller runs that drains them."""
+    own = [each for owner in (NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in spot_nodes(facts, owner)]
+    left = [each.name for each in own if each.name not in drained]
+    if left:
+        yield _unknown(
+            facts,
+            Severity.MEDIUM,
+            f"{len(left)} Spot node{_s(len(left))} that neither Karpenter nor EKS made: whether a controller drains "
+            "them is not known",
+            left,
+            "Run the AWS Node Termination Handler there, as a DaemonSet or with a queue, and see that it does.",
+            "which controller drains these nodes",
+        )
+    unlabelled = sorted(
+        node.name
+        for node in facts.cluster.nodes
+        if not node.capacity_type and node.owner in (NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED)
+    )
+    if unlabelled:
+        yield _unknown(
+            facts,
+            Severity.LOW,
+            f"whether {len(unlabelled)} node{_s(len(unlabelled))} {_are(len(unlabelled))} Spot is not known: no label "
+            "of a capacity type",
+            unlabelled,
+            "Label them: node.kubernetes.io/lifecycle=spot, or karpenter.sh/capacity-type=on-demand.",
+            "the capacity type of these nodes",
+        )
+    by_eks = (
+        (NodeOwner.MANAGED, "managed node groups: EKS drains them itself, as far as two minutes allow"),
+        (
+            NodeOwner.AUTO_MODE,
+            "EKS Auto Mode: the service handles it, and there is nothing to set (confidence: medium)",
+        ),
+    )
+    for owner, text in by_eks:
+        nodes = spot_nodes(facts, owner)
+        if nodes or (owner is NodeOwner.AUTO_MODE and facts.place.auto_mode):
+            count = f"{len(nodes) or 'no'} Spot node{_s(len(nodes))}"
+            yield Finding.of(
+                "interruption-by-eks",
+                Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown"),
+                tuple(each.name for each in nodes),
+                count=count,
+                text=text,
+            )
+
+
+def _unknown(
+    facts: InterruptionFacts, severity: Severity, message: str, nodes: Sequence[str], remedy: str, missing: str
+) -> Finding:
+    subject = Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown")
+    evidence = tuple(nodes[:_MOST])
+    return Finding(
+        Code.of("interruption-outage"), severity, Status.UNKNOWN, subject, message, evidence, (Remedy(remedy),), missing
+    )

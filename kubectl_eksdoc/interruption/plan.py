@@ -1,0 +1,318 @@
+"""The whole answer: every link, what the next interruption takes, what is found, and what is missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from kubectl_eksdoc.amazon.interruption import SPOT
+from kubectl_eksdoc.interruption import delivery, outage, rights, signs
+from kubectl_eksdoc.interruption.installs import InterruptionFacts, setting_link
+from kubectl_eksdoc.interruption.links import Link, handled
+from kubectl_eksdoc.interruption.outage import Outage
+from kubectl_eksdoc.interruption.repair import FILE, Missing, creates
+from kubectl_eksdoc.interruption.repair import missing as missing_missing
+from kubectl_eksdoc.interruption.rights import Handler, handler_findings, handlers
+from kubectl_eksdoc.interruption.spot import spot_nodes
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import in_turn, shell
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.interruption import KarpenterInstall
+from kubectl_eksdoc.model.missing_rights import allow, as_read
+from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.model.permissions import how_to
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """`queue`: the name that was asked for, "" for what is set; `stack`: the name of the stack that is printed.
+    `again`: the words that lead to the same cluster once more."""
+
+    queue: str = ""
+    stack: str = ""
+    again: tuple[str, ...] = ()
+
+    def printed(self, what: str) -> str:
+        """The command that prints one of the documents."""
+        more = ("--queue", self.queue) if self.queue else ()
+        return shell("kubectl", "eksdoc", "interruption", *self.again, *more, "--print", what)
+
+    @property
+    def profile(self) -> str:
+        """Of the AWS CLI, as it was given: without it the printed would be made with other credentials."""
+        return next((value for flag, value in pairwise(self.again) if flag == "--profile"), "")
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptionPlan:
+    """`missing` is None where there is no Karpenter for which anything could be made."""
+
+    facts: InterruptionFacts
+    links: tuple[Link, ...]
+    outage: Outage
+    handlers: tuple[Handler, ...]
+    findings: tuple[Finding, ...]
+    missing: Missing | None = None
+    stack: str = ""
+
+    @property
+    def to_queue(self) -> dict[str, bool | None]:
+        """Whether EventBridge delivers each kind of event to the queue, by its name; None where that is not known."""
+        return to_queue(self.links)
+
+    @property
+    def to_karpenter(self) -> bool | None:
+        """Whether Karpenter reads the queue; None where that is not known."""
+        return to_karpenter(self.links)
+
+    @property
+    def install(self) -> KarpenterInstall | None:
+        return self.facts.install if isinstance(self.facts.install, KarpenterInstall) else None
+
+
+def plan_interruption(facts: InterruptionFacts, wish: Wish = Wish()) -> InterruptionPlan:
+    links = tuple(_links(facts, facts.install, wish)) if isinstance(facts.install, KarpenterInstall) else ()
+    by_karpenter = _drains(facts, links)
+    there = handlers(facts.cluster)
+    spots = {each.name for each in spot_nodes(facts)}
+    by_handler = bool(spots) and spots <= {name for each in there for name in each.ready}
+    by_queue = by_karpenter is False and any(not each.by_node for each in there)
+    foreseen = outage.foresee(
+        facts,
+        True if by_handler and by_karpenter is not True else None if by_queue else by_karpenter,
+        "the AWS Node Termination Handler" if by_handler and by_karpenter is not True else outage.KARPENTER,
+    )
+    spot = bool(foreseen.nodes)
+    found = [
+        *outage.judged(facts, foreseen, wish.again),
+        *_unread(facts),
+        *_of_install(facts, foreseen),
+        *_of_links(links, spot),
+        *_perhaps_shared(facts),
+        *handler_findings(facts.cluster, there, by_karpenter),
+        *outage.others_spot(facts, {name for each in there for name in each.ready}),
+    ]
+    needed = missing_missing(facts, facts.install, links) if isinstance(facts.install, KarpenterInstall) else None
+    stack = stack_name(facts, wish)
+    told = as_read(_told_once(_worst_first(found)), facts.cluster.source)
+    return InterruptionPlan(facts, links, foreseen, there, told, needed, stack)
+
+
+def _unread(facts: InterruptionFacts) -> Iterator[Finding]:
+    for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
+        yield Finding.of(
+            "interruption-outage/lists-unread",
+            Subject("Cluster", facts.cluster.identity.cluster or "unknown"),
+            (read.detail,),
+            plural=read.resource.plural,
+            full_name=read.resource.full_name,
+        )
+
+
+def _perhaps_shared(facts: InterruptionFacts) -> Iterator[Finding]:
+    """AWS does not tell who reads a queue; Karpenter's own templates name it after the cluster."""
+    if not isinstance(facts.install, KarpenterInstall):
+        return
+    cluster = facts.install.cluster_name or facts.cluster.identity.cluster
+    if not cluster or not facts.queue or _named_after(facts.queue, cluster):
+        return
+    yield Finding.of(
+        "interruption-queue",
+        Subject("Queue", facts.queue),
+        ("Karpenter deletes every message that it reads (karpenter-provider-aws, pkg/controllers/interruption)",),
+        cluster=cluster,
+    )
+
+
+_PLAIN = {"", "karpenter", "interruption", "interruptions", "queue", "sqs", "spot", "events", "eks"}
+
+
+def _named_after(queue: str, cluster: str) -> bool:
+    """``Karpenter-shop`` is after shop; ``demo-shop`` may be after another cluster."""
+    before, found, after = queue.partition(cluster)
+    return bool(found) and {word.lower() for word in re.split(r"[-_.]", f"{before}-{after}")} <= _PLAIN
+
+
+def stack_name(facts: InterruptionFacts, wish: Wish) -> str:
+    """As CloudFormation takes names: letters, digits and hyphens, a letter first, 128 at most."""
+    plain = "".join(each if each.isascii() and each.isalnum() else "-" for each in f"{facts.queue}-interruption")
+    return wish.stack or (plain if plain[:1].isalpha() else f"k-{plain}")[:128]
+
+
+def _drains(facts: InterruptionFacts, links: Sequence[Link]) -> bool | None:
+    """Whether Karpenter drains at a notice: EventBridge delivers it, and Karpenter reads it."""
+    if isinstance(facts.install, Unknown):
+        return None
+    return _both(to_queue(links).get(SPOT.short, False), to_karpenter(links)) if links else False
+
+
+def _both(one: bool | None, other: bool | None) -> bool | None:
+    if one is False or other is False:
+        return False
+    return True if one and other else None
+
+
+_SENDING = (Code.of("interruption-queue"), Code.of("interruption-queue-policy"), Code.of("interruption-queue-key"))
+"""Links of every kind of event, before the queue."""
+
+
+def to_queue(links: Sequence[Link]) -> dict[str, bool | None]:
+    shared = handled(each for each in links if each.code in _SENDING)
+    rules = [each for each in links if each.code is Code.of("interruption-rule")]
+    return {each.name.removeprefix("rule: "): _both(shared, _there(each)) for each in rules}
+
+
+def _there(link: Link) -> bool | None:
+    if link.status is None:  # it fails, and does no harm
+        return False
+    return None if link.status is Status.UNKNOWN else link.status is Status.PASS
+
+
+def to_karpenter(links: Sequence[Link]) -> bool | None:
+    """A sign of life shows it, whatever could not be looked at; it does not show that EventBridge delivers anything."""
+    alive = any(each.code is Code.of("interruption-sign-of-life") and each.status is Status.PASS for each in links)
+    behind = [
+        each
+        for each in links
+        if each.code
+        not in (Code.of("interruption-queue-policy"), Code.of("interruption-queue-key"), Code.of("interruption-rule"))
+    ]
+    return handled(each for each in behind if not (alive and each.code in _READING and each.status is Status.UNKNOWN))
+
+
+_READING = (Code.of("interruption-setting"), Code.of("interruption-rights"), Code.of("interruption-provider-fails"))
+"""Links behind the queue."""
+
+
+def _links(facts: InterruptionFacts, install: KarpenterInstall, wish: Wish) -> Iterator[Link]:
+    version = install.version
+    made_of_it = creates(stack_name(facts, wish), facts.place.region, wish.profile)
+    deploy = in_turn(f"{wish.printed('stack')} > {FILE}", made_of_it)
+    first = Remedy("Make what is missing, and nothing else, as a stack of its own:", deploy)
+    printed = Remedy("Put the policy with its one statement more; the rest of it stays:", wish.printed("commands"))
+    made: list[Link] = [setting_link(install, wish.queue, wish.printed("helm-values"))]
+    made.append(delivery.queue_link(facts, version, (first,)))
+    made.append(delivery.policy_link(facts, (printed,)))
+    key = delivery.key_link(facts, (printed,))
+    made += [key] if key is not None else []
+    made += delivery.rule_links(facts, version, (first,))
+    made.append(rights.rights_link(facts, install, (first,)))
+    made.append(signs.log_link(facts, install))
+    failing = delivery.failing_link(facts, version)
+    made += [failing] if failing is not None else []
+    broken, named = any(each.vital and each.failed for each in made), made[0].status is Status.PASS
+    made.append(signs.life_link(facts, install, broken, named))
+    yield from made
+
+
+_SAME = Remedy("It is in the same stack.")
+
+
+def _worst_first(findings: Sequence[Finding]) -> list[Finding]:
+    """Of one severity in the order of the chain: what comes first is mended first."""
+    statuses, severities = (Status.FAIL, Status.UNKNOWN, Status.PASS), list(Severity)
+    return sorted(findings, key=lambda each: (statuses.index(each.status), severities.index(each.severity)))
+
+
+def _told_once(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The long command stands at the first that needs it."""
+    told: set[Remedy] = set()
+    for each in findings:
+        stacks = [remedy for remedy in each.remedy if " cloudformation create-stack " in remedy.command]
+        if any(remedy in told for remedy in stacks):
+            each = replace(each, remedy=tuple(_SAME if remedy in told else remedy for remedy in each.remedy))
+        told.update(stacks)
+        yield each
+
+
+def _of_links(links: Sequence[Link], spot: bool) -> Iterator[Finding]:
+    """Rules that lack for the same reason are one finding."""
+    merged: dict[tuple[object, ...], list[Link]] = {}
+    for each in links:
+        alike = each.code is Code.of("interruption-rule") and each.status is not None and each.status is not Status.PASS
+        why = each.what if each.status is Status.UNKNOWN else ""
+        lacks = alike and (each.status is Status.UNKNOWN or each.what.startswith(delivery.NO_RULE))
+        key = (each.code, each.status, why) if lacks else (each.code, each.name)
+        merged.setdefault(key, []).append(each)
+    for several in merged.values():
+        symptom = several[0].code is Code.of("interruption-provider-fails") and any(
+            e.failed and e.vital and e.code is not Code.of("interruption-provider-fails") for e in links
+        )
+        finding = several[0].finding(Severity.MEDIUM if symptom else _severity(several, spot))
+        if finding is None:
+            continue
+        if len(several) == 1:
+            yield finding
+            continue
+        evidence = tuple(f"{each.subject.name}: {', '.join(each.evidence)}" for each in several)
+        text = (
+            f"whether {len(several)} kinds of events reach the queue is not known: {several[0].what}"
+            if finding.status is Status.UNKNOWN
+            else f"no rule of EventBridge sends these {len(several)} kinds of events to the queue"
+        )
+        subject = Subject("Rules", ", ".join(each.name.removeprefix("rule: ") for each in several))
+        yield replace(finding, subject=subject, message=text, evidence=evidence)
+
+
+def _severity(several: Sequence[Link], spot: bool) -> Severity:
+    vital = any(each.vital for each in several)
+    if several[0].status is Status.UNKNOWN:
+        return Severity.MEDIUM if vital else Severity.LOW
+    if vital:
+        return Severity.CRITICAL if spot else Severity.HIGH
+    return Severity.MEDIUM
+
+
+def _of_install(facts: InterruptionFacts, foreseen: Outage) -> Iterator[Finding]:
+    subject = Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown")
+    if isinstance(facts.install, Unknown):
+        missing_right = facts.install.missing
+        yield Finding.of(
+            "interruption-karpenter/unknown",
+            subject,
+            severity=Severity.HIGH if foreseen.nodes else Severity.MEDIUM,
+            remedy=(allow(missing_right),) if missing_right else (),
+            install_why=facts.install.why,
+            lacking=missing_right or "the Deployment of Karpenter",
+        )
+    if isinstance(facts.install, Absent):
+        nodes = [node.name for node in facts.cluster.nodes if node.owner is NodeOwner.KARPENTER]
+        if nodes:
+            yield Finding.of(
+                "interruption-karpenter/none",
+                subject,
+                tuple(nodes[:5]),
+                severity=Severity.CRITICAL if foreseen.nodes else Severity.HIGH,
+                nodes_count=len(nodes),
+                command=shell("kubectl", "get", "deployments", "-A", "-l", "app.kubernetes.io/name=karpenter"),
+            )
+        elif facts.cluster.unread(kinds.DEPLOYMENTS):
+            yield Finding.of("interruption-karpenter/deployment-unknown", subject)
+    for other in facts.others:
+        yield Finding.of(
+            "interruption-karpenter/second", Subject("Deployment", other.partition("/")[2], other.partition("/")[0])
+        )
+
+
+# Signs that could not be read for want of a right. Several signs tell of the same, and where others do, no finding is
+# unknown: so it is said beside them.
+
+
+def missing(facts: InterruptionFacts) -> tuple[str, ...]:
+    """The rights, sorted: ``get pods/proxy``, ``list events``."""
+    install = facts.install
+    of_install = (install.config_map, install.irsa) if isinstance(install, KarpenterInstall) else (install,)
+    signs = (facts.events, *facts.metrics.values(), *facts.logs.values(), *of_install)
+    return tuple(sorted({each.missing for each in signs if isinstance(each, Unknown) and each.missing}))
+
+
+def noted(cluster: Cluster, facts: InterruptionFacts) -> Cluster:
+    """With a note of each."""
+    told = "what it tells of interruptions is not known"
+    notes = (". ".join(filter(None, (f"missing right {each}: {told}", how_to(each)))) for each in missing(facts))
+    return replace(cluster, notes=tuple(dict.fromkeys((*cluster.notes, *notes))))

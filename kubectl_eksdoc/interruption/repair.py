@@ -1,0 +1,352 @@
+"""What is missing so that Karpenter hears of interruptions, as data: documents, a stack, steps.
+
+Belongs here: what of it is missing, and the forms in which it can be made.
+Never here: how a document is written down as JSON or YAML, how a command is quoted; any judgement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kubectl_eksdoc.amazon import interruption
+from kubectl_eksdoc.amazon.iam import Fits, merged
+from kubectl_eksdoc.amazon.interruption import EventKind, matches
+from kubectl_eksdoc.interruption.delivery import EVENTS, KEY_ACTIONS, NO_RULE, known_of, takes_new_rules
+from kubectl_eksdoc.interruption.installs import InterruptionFacts
+from kubectl_eksdoc.interruption.links import Link
+from kubectl_eksdoc.interruption.rights import DECRYPT, Role, lacking_of, role_of
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.clusters import part_of
+from kubectl_eksdoc.model.aws.queues import Key, Queue, RolePolicies, Rule
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import in_turn, shell
+from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.interruption import KarpenterInstall
+
+# What has to be made or changed, by what was found: nothing that is in order is in it, and nothing that is not
+# known.
+
+
+TARGET_ID = "KarpenterInterruptionQueueTarget"
+RETENTION_S = 300
+
+
+@dataclass(frozen=True, slots=True)
+class MissingRule:
+    """`there`: a rule of that kind that is to be mended, None where one is to be made; `enable`: it is disabled,
+    `target`: it lacks the queue as its target, or gives it something else than the event."""
+
+    kind: EventKind
+    there: Rule | None = None
+    enable: bool = False
+    target: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """`policy`: the whole policy the queue is to have, None where its own will do; `key_policy`: of the key `key`;
+    `rights`: actions that `role` (a name) lacks, on the queue and `key`. `not_known`: what may be missing as well;
+    `for_a_person`: what fails, and nothing that is made would mend."""
+
+    queue_name: str
+    queue_arn: str
+    queue: bool = False
+    url: str = ""
+    policy: Doc | None = None
+    key: str = ""
+    key_policy: Doc | None = None
+    rules: tuple[MissingRule, ...] = ()
+    rights: tuple[str, ...] = ()
+    role: str = ""
+    setting: bool = False
+    not_known: tuple[str, ...] = ()
+    for_a_person: tuple[str, ...] = ()
+
+    @property
+    def region(self) -> str:
+        """Of the queue."""
+        return part_of(self.queue_arn, 3)
+
+    @property
+    def account(self) -> str:
+        return part_of(self.queue_arn, 4)
+
+    @property
+    def in_stack(self) -> bool:
+        """Whether a stack of its own can make any of it."""
+        return bool(self.queue or self.policy or self.rules or (self.rights and self.role))
+
+    @property
+    def beside_stack(self) -> tuple[str, ...]:
+        """What lacks as well, and no stack of its own can make."""
+        key = ("the policy of the queue's key, which is there already: --print commands",) if self.key_policy else ()
+        return (*key, *(("the setting: --print helm-values",) if self.setting else ()))
+
+    @property
+    def anything(self) -> bool:
+        return self.in_stack or self.setting or self.key_policy is not None or bool(self.rights)
+
+
+def missing(facts: InterruptionFacts, install: KarpenterInstall, links: Sequence[Link]) -> Missing:
+    failed = {each.code for each in links if each.failed}
+    queue, key = facts.told.queue, facts.told.key
+    role = role_of(install, facts.told.identity)
+    arn, made = facts.queue_arn, {each.code for each in links if each.failed and each.made}
+    policies, rules = facts.told.policies, tuple(_rule(facts, kind) for kind in _kinds(links, install))
+    # A stack makes new rules even where one is there that could be mended.
+    refused = bool(rules) and not takes_new_rules(facts)
+    rights = lacking_of(facts, policies, install) if isinstance(policies, RolePolicies) else ()
+    return Missing(
+        facts.queue,
+        arn,
+        Code.of("interruption-queue") in failed,
+        queue.url if isinstance(queue, Queue) else "",
+        _policy(arn, install, queue)
+        if {Code.of("interruption-queue"), Code.of("interruption-queue-policy")} & made or refused
+        else None,
+        key.arn if isinstance(key, Key) else "",
+        _key_policy(key) if Code.of("interruption-queue-key") in made else None,
+        rules,
+        rights if Code.of("interruption-rights") in failed else (),
+        role.arn.rpartition("/")[2] if isinstance(role, Role) else "",
+        Code.of("interruption-setting") in failed,
+        tuple(f"{each.name}: {each.what}" for each in links if each.status is Status.UNKNOWN and each.code in _MADE),
+        tuple(f"{each.name}: {each.what}" for each in links if each.failed and not each.made and each.code in _MADE),
+    )
+
+
+def _policy(arn: str, install: KarpenterInstall, queue: object) -> Doc | None:
+    """Of a queue that is there only what lets EventBridge send is added: who else uses it, and how, is not known."""
+    if not isinstance(queue, Queue):
+        more = [deny_http_statement(arn)] if interruption.denies_http(install.version) else []
+        return merged(None, [allow_statement(arn), *more])
+    return None if isinstance(queue.policy, Unknown) else merged(queue.policy, [allow_statement(arn)])
+
+
+def _key_policy(key: object) -> Doc | None:
+    return merged(key.policy, [key_statement()]) if isinstance(key, Key) and isinstance(key.policy, dict) else None
+
+
+_MADE = (
+    Code.of("interruption-setting"),
+    Code.of("interruption-queue"),
+    Code.of("interruption-queue-policy"),
+    Code.of("interruption-queue-key"),
+    Code.of("interruption-rule"),
+    Code.of("interruption-rights"),
+)
+
+
+def _kinds(links: Sequence[Link], install: KarpenterInstall) -> list[EventKind]:
+    """With those whose lack does no harm, where a rule is made at all: the stack is then that of the documentation."""
+    rules = [each for each in links if each.code is Code.of("interruption-rule")]
+    any_made = any(each.failed for each in rules)
+    names = {each.subject.name for each in rules if each.failed or (any_made and each.what.startswith(NO_RULE))}
+    return [kind for kind in interruption.kinds_of(install.version) if kind.name in names]
+
+
+def _rule(facts: InterruptionFacts, kind: EventKind) -> MissingRule:
+    """One that matches all of the kind and lacks a target or is disabled is mended; one that calls something else is
+    somebody else's, and left alone."""
+    rules = facts.told.rules if isinstance(facts.told.rules, tuple) else ()
+    for rule in rules:
+        if not isinstance(rule.pattern, dict) or matches(rule.pattern, known_of(facts, kind)) is not Fits.YES:
+            continue
+        if "detail-type" not in rule.pattern and "source" not in rule.pattern:
+            continue
+        targets = facts.told.targets.get(rule.name, ())
+        if not isinstance(targets, tuple):
+            continue
+        mine = [each for each in targets if each.arn == facts.queue_arn]
+        if mine or not targets:
+            return MissingRule(kind, rule, not rule.enabled, not mine or all(each.shaped for each in mine))
+    return MissingRule(kind)
+
+
+def allow_statement(arn: str) -> Doc:
+    """As Karpenter's documentation has it."""
+    return {
+        "Sid": "EC2InterruptionPolicy",
+        "Effect": "Allow",
+        "Principal": {"Service": [EVENTS, "sqs.amazonaws.com"]},
+        "Action": "sqs:SendMessage",
+        "Resource": arn,
+    }
+
+
+def deny_http_statement(arn: str) -> Doc:
+    return {
+        "Sid": "DenyHTTP",
+        "Effect": "Deny",
+        "Action": "sqs:*",
+        "Resource": arn,
+        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+        "Principal": "*",
+    }
+
+
+def key_statement() -> Doc:
+    return {
+        "Sid": "EventBridgeSendsToTheQueue",
+        "Effect": "Allow",
+        "Principal": {"Service": EVENTS},
+        "Action": list(KEY_ACTIONS),
+        "Resource": "*",
+    }
+
+
+def rights_policy(arn: str, install: KarpenterInstall, key: str = "") -> Doc:
+    """All that the controller needs of the queue, whatever of it is there already."""
+    statements: list[Doc] = [
+        {
+            "Sid": "AllowInterruptionQueueActions",
+            "Effect": "Allow",
+            "Action": list(interruption.ACTIONS),
+            "Resource": arn,
+        }
+    ]
+    if key:
+        statements.append({"Sid": "AllowInterruptionQueueKey", "Effect": "Allow", "Action": [DECRYPT], "Resource": key})
+    return {"Version": "2012-10-17", "Statement": statements}
+
+
+def helm_values(name: str, install: KarpenterInstall) -> Doc:
+    """What is merged into the chart's values, by the key that its version reads."""
+    values: Doc | str = name
+    for key in reversed(interruption.helm_key(install.version)):
+        values = {key: values}
+    return values if isinstance(values, dict) else {}
+
+
+def pattern(kind: EventKind) -> Doc:
+    return {"source": [kind.source], "detail-type": [kind.detail_type]}
+
+
+# What is missing as a CloudFormation template: complete in itself, for a stack of its own name.
+#
+# Deployed onto a stack that made some of the rest, it would delete that, as it holds nothing but what is missing: be it
+# Karpenter's own, or the one that was made of what this printed the last time. So it is created, and never updated:
+# CloudFormation refuses to create a stack that is there (AlreadyExistsException). A rule that is there is not touched:
+# it is somebody else's, so a new one is made beside it.
+
+
+_CAPABILITIES = ("--capabilities", "CAPABILITY_NAMED_IAM")
+_QUEUE, _POLICY, _RIGHTS = "InterruptionQueue", "InterruptionQueuePolicy", "InterruptionRights"
+
+
+FILE = "interruption.yaml"
+
+
+def creates(stack: str, region: str, profile: str = "") -> str:
+    """The command that makes the stack of `FILE`, waits until it is there, and changes none."""
+    where = {"--stack-name": stack, "--region": region, "--profile": profile}
+    of = [word for flag, value in where.items() if value for word in (flag, value)]
+    made = shell("aws", "cloudformation", "create-stack", *of, "--template-body", f"file://{FILE}", *_CAPABILITIES)
+    return in_turn(made, shell("aws", "cloudformation", "wait", "stack-create-complete", *of))
+
+
+def template(missing: Missing, install: KarpenterInstall) -> Doc:
+    """Its resources name the queue that is there, or the one it makes."""
+    resources: Doc = {}
+    arn: Doc | str = {"Fn::GetAtt": [_QUEUE, "Arn"]} if missing.queue else missing.queue_arn
+    if missing.queue:
+        resources[_QUEUE] = {
+            "Type": "AWS::SQS::Queue",
+            "Properties": {
+                "QueueName": missing.queue_name,
+                "MessageRetentionPeriod": RETENTION_S,
+                "SqsManagedSseEnabled": True,
+            },
+        }
+    if missing.policy is not None:
+        queue: Doc | str = {"Ref": _QUEUE} if missing.queue else missing.url
+        properties = {"Queues": [queue], "PolicyDocument": missing.policy}
+        resources[_POLICY] = {"Type": "AWS::SQS::QueuePolicy", "Properties": properties}
+    for each in missing.rules:
+        resources[each.kind.name] = {
+            "Type": "AWS::Events::Rule",
+            "Properties": {"EventPattern": pattern(each.kind), "Targets": [{"Id": TARGET_ID, "Arn": arn}]},
+        }
+    if missing.rights and missing.role:
+        resources[_RIGHTS] = {
+            "Type": "AWS::IAM::Policy",
+            "Properties": {
+                "PolicyName": f"{missing.queue_name}-interruption-queue",
+                "PolicyDocument": rights_policy(missing.queue_arn, install, missing.key),
+                "Roles": [missing.role],
+            },
+        }
+    return {
+        "AWSTemplateFormatVersion": "2010-09-09",
+        "Description": f"What Karpenter's interruption handling lacks, queue {missing.queue_name}; a stack of its own",
+        "Resources": resources,
+    }
+
+
+# What is missing as steps, each a command: for whoever makes it without a stack, and for what a stack cannot
+# change.
+
+
+@dataclass(frozen=True, slots=True)
+class AsJson:
+    """A document that is one word of a command, or a text within another document."""
+
+    document: Doc | list[Doc]
+
+
+Words = tuple[str | AsJson, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`about` in a sentence; `words` are those of one command."""
+
+    about: str
+    words: Words
+
+
+def steps(missing: Missing, install: KarpenterInstall) -> Iterator[Step]:
+    """In the order in which they are done; without the setting, which is Helm's."""
+    name = missing.queue_name
+    words: Words
+    if missing.queue:
+        attributes: Doc = {"MessageRetentionPeriod": str(RETENTION_S), "SqsManagedSseEnabled": "true"}
+        if missing.policy is not None:
+            attributes["Policy"] = AsJson(missing.policy)
+        words = ("aws", "sqs", "create-queue", "--queue-name", name, "--attributes", AsJson(attributes))
+        yield Step(f"The queue {name}, and who may send to it.", words)
+    elif missing.policy is not None:
+        changed: Doc = {"Policy": AsJson(missing.policy)}
+        words = ("aws", "sqs", "set-queue-attributes", "--queue-url", missing.url, "--attributes", AsJson(changed))
+        yield Step("The policy of the queue: every statement it has, and the one it lacks.", words)
+    if missing.key_policy is not None:
+        words = ("aws", "kms", "put-key-policy", "--key-id", missing.key, "--policy-name", "default", "--policy")
+        yield Step(
+            "The policy of its key: every statement it has, and the one it lacks.",
+            (*words, AsJson(missing.key_policy)),
+        )
+    for rule in missing.rules:
+        yield from _of_rule(missing, rule)
+    if missing.rights and missing.role:
+        document = rights_policy(missing.queue_arn, install, missing.key)
+        policy = f"{name}-interruption-queue"
+        words = ("aws", "iam", "put-role-policy", "--role-name", missing.role, "--policy-name", policy)
+        yield Step(
+            f"What the role lacks: {', '.join(missing.rights)}.", (*words, "--policy-document", AsJson(document))
+        )
+
+
+def _of_rule(missing: Missing, of: MissingRule) -> Iterator[Step]:
+    name = of.there.name if of.there is not None else f"{missing.queue_name}-{of.kind.name}"[:64]
+    words: Words
+    if of.there is None:
+        words = ("aws", "events", "put-rule", "--name", name, "--state", "ENABLED", "--event-pattern")
+        yield Step(f"The rule for {of.kind.detail_type}.", (*words, AsJson(pattern(of.kind))))
+    elif of.enable:
+        yield Step(f"Rule {name} is disabled.", ("aws", "events", "enable-rule", "--name", name))
+    if of.target:
+        targets: list[Doc] = [{"Id": TARGET_ID, "Arn": missing.queue_arn}]
+        words = ("aws", "events", "put-targets", "--rule", name, "--targets", AsJson(targets))
+        yield Step(f"Rule {name} sends to the queue.", words)

@@ -1,0 +1,258 @@
+"""What the role of Karpenter may do with the queue: whose role it is, and what its policies say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from kubectl_eksdoc.amazon.iam import Asked, Ruling, Says, judged
+from kubectl_eksdoc.amazon.interruption import ACTIONS
+from kubectl_eksdoc.interruption.delivery import NAMELESS, NOWHERE
+from kubectl_eksdoc.interruption.installs import NAME_LABEL, InterruptionFacts
+from kubectl_eksdoc.interruption.links import Link, unknown
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.queues import Key, Queue, RolePolicies
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import kubectl
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.interruption import KarpenterInstall
+from kubectl_eksdoc.model.missing_rights import allow
+from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.model.pods import RoleBy
+
+DECRYPT = "kms:Decrypt"
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """Its ARN, and by whom Karpenter has it."""
+
+    arn: str
+    by: str
+
+
+def role_of(install: KarpenterInstall, identity: str | Absent | Unknown) -> Role | Unknown:
+    """Where both are given, the token of the service account (IRSA) is found first (AWS's SDKs, default chain).
+    `identity`: the role by EKS Pod Identity."""
+    if install.role_by is RoleBy.KEYS:
+        return Unknown("Karpenter calls AWS with access keys from its environment: whose they are is not seen")
+    if isinstance(install.irsa, str) and install.role_by is not RoleBy.POD_IDENTITY:
+        return Role(install.irsa, "IRSA")
+    if isinstance(identity, str):
+        return Role(identity, "EKS Pod Identity")
+    for said in (install.irsa, identity):
+        if isinstance(said, Unknown):
+            return Unknown(f"which role Karpenter has is not known: {said.why}", said.missing)
+    if isinstance(install.irsa, str):
+        return Role(install.irsa, "IRSA")
+    return Unknown("Karpenter has no role of its own (IRSA, EKS Pod Identity), so it has that of its node")
+
+
+def rights_link(facts: InterruptionFacts, install: KarpenterInstall, remedy: tuple[Remedy, ...]) -> Link:
+    role = role_of(install, facts.told.identity)
+    subject = Subject("Role", role.arn.rpartition("/")[2] if isinstance(role, Role) else "of Karpenter")
+    link = Link(Code.of("interruption-rights"), "role's rights", subject, Status.PASS, "", remedy=remedy)
+    if isinstance(role, Unknown):
+        return unknown(link, role, "the role of Karpenter")
+    policies = facts.told.policies
+    if isinstance(policies, Unknown):
+        return unknown(link, policies, "the policies of the role")
+    if isinstance(policies, Absent):
+        what = f"there is no role {subject.name}: Karpenter cannot call AWS at all"
+        evidence = (f"{role.by} names {role.arn}", policies.said)
+        remedy = (Remedy("Make the role, or name another one."),)
+        return replace(link, status=Status.FAIL, what=what, evidence=evidence, remedy=remedy, made=False)
+    if not facts.queue_arn:
+        return unknown(link, NOWHERE if facts.queue else NAMELESS, "the queue")
+    return _ruled(link, facts, policies, install)
+
+
+def _ruled(link: Link, facts: InterruptionFacts, policies: RolePolicies, install: KarpenterInstall) -> Link:
+    rulings = dict(_rulings(facts, policies, install))
+    lacking = lacking_of(facts, policies, install)
+    denied = {action: each for action, each in rulings.items() if each.says is Says.DENIED}
+    if denied:
+        action, ruling = next(iter(denied.items()))
+        what = f"the role is denied {_listed(denied)}: {ruling.why}"
+        return replace(
+            link, status=Status.FAIL, what=what, remedy=(Remedy(f"Take back what denies {action}."),), made=False
+        )
+    if lacking:
+        return replace(link, status=Status.FAIL, what=f"the role may not {_denied(lacking)}")
+    for action, ruling in rulings.items():
+        if ruling.says is not Says.ALLOWED:
+            unread = (*policies.unread, *((policies.boundary,) if isinstance(policies.boundary, Unknown) else ()))
+            missing = next((each.missing for each in unread if each.missing), "")
+            why = Unknown(f"whether the role may {action} is not known: {ruling.why}", missing)
+            return unknown(link, why, "what its policies mean")
+    return replace(link, what=f"{link.subject.name} may read and delete messages", remedy=())
+
+
+def _listed(names: Iterable[str]) -> str:
+    """``a, b and c``."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _denied(actions: Iterable[str]) -> str:
+    """``sqs:ReceiveMessage on the queue and kms:Decrypt on its key``."""
+    every = list(actions)
+    of_queue = [each for each in every if each != DECRYPT]
+    parts = [f"{_listed(of_queue)} on the queue"] if of_queue else []
+    return " and ".join([*parts, *([f"{DECRYPT} on the queue's key"] if DECRYPT in every else [])])
+
+
+def lacking_of(facts: InterruptionFacts, policies: RolePolicies, install: KarpenterInstall) -> tuple[str, ...]:
+    """The actions that nothing allows for certain: a statement would help."""
+    rulings = _rulings(facts, policies, install)
+    return tuple(action for action, each in rulings if each.says is Says.NOTHING)
+
+
+def _rulings(
+    facts: InterruptionFacts, policies: RolePolicies, install: KarpenterInstall
+) -> Iterator[tuple[str, Ruling]]:
+    queue, key = facts.told.queue, facts.told.key
+    by_queue = queue.policy if isinstance(queue, Queue) else None
+    for action in ACTIONS:
+        yield action, _ruling(facts, policies, action, facts.queue_arn, by_queue)
+    if isinstance(key, Key) and key.manager != "AWS":
+        yield DECRYPT, _ruling(facts, policies, DECRYPT, key.arn, key.policy, delegated=True)
+
+
+def _ruling(
+    facts: InterruptionFacts,
+    policies: RolePolicies,
+    action: str,
+    resource: str,
+    by_resource: Doc | Unknown | None,
+    delegated: bool = False,
+) -> Ruling:
+    """In one account either side may allow it, and both may deny it. `delegated`: what the role's own policies allow
+    counts only if the resource's hands that on to the account, as a key's does."""
+    context = {
+        "aws:securetransport": "true",
+        "aws:principalarn": policies.arn,
+        "aws:requestedregion": facts.place.region,
+    }
+    own = Asked(action, resource, (), context)
+    root = f"arn:{facts.place.partition}:iam::{facts.place.account}:root"
+    as_role = replace(own, principals=(("AWS", policies.arn),))
+    as_account = replace(own, principals=(("AWS", policies.arn), ("AWS", root), ("AWS", facts.place.account)))
+    mine = _and_unread(judged((doc for _, doc in policies.documents), own), policies)
+    if by_resource is None:
+        return _bounded(mine, policies, own)
+    if isinstance(by_resource, Unknown):
+        theirs = handed = Ruling(Says.UNKNOWN, by_resource.why)
+    else:
+        theirs, handed = judged([by_resource], as_role), judged([by_resource], as_account)
+    for each in (mine, theirs):
+        if each.says is Says.DENIED:
+            return each
+    if theirs.says is Says.ALLOWED and mine.says is not Says.UNKNOWN:
+        return _bounded(theirs, policies, own)
+    if delegated and mine.says is Says.ALLOWED and handed.says is not Says.ALLOWED:
+        return handed
+    if mine.says is Says.NOTHING and theirs.says is Says.UNKNOWN:
+        return theirs
+    if mine.says is Says.ALLOWED and theirs.says is Says.UNKNOWN and not delegated and "may deny" in theirs.why:
+        return theirs
+    return _bounded(mine, policies, own)
+
+
+def _and_unread(ruling: Ruling, policies: RolePolicies) -> Ruling:
+    """What was not read may allow it, and may deny it."""
+    if not policies.unread or ruling.says is Says.DENIED:
+        return ruling
+    return Ruling(Says.UNKNOWN, f"not all of its policies could be read: {policies.unread[0].why}")
+
+
+def _bounded(ruling: Ruling, policies: RolePolicies, asked: Asked) -> Ruling:
+    """A permissions boundary allows nothing, and nothing beyond it is allowed: nor what a resource's policy allows the
+    role (IAM's user guide, permissions boundaries for IAM entities: a grant to the ARN of a role is limited by it)."""
+    if ruling.says is not Says.ALLOWED or policies.boundary is None:
+        return ruling
+    if isinstance(policies.boundary, Unknown):
+        return Ruling(Says.UNKNOWN, f"its permissions boundary could not be read: {policies.boundary.why}")
+    within = judged([policies.boundary], asked)
+    if within.says is Says.NOTHING:
+        return Ruling(Says.DENIED, "its permissions boundary does not allow it")
+    return within if within.says is not Says.ALLOWED else ruling
+
+
+# The AWS Node Termination Handler: who else drains. Source: its README (two modes: a DaemonSet that asks the instance
+# metadata of its node, and a Deployment that reads a queue), Karpenter's documentation (not to be run beside it).
+
+
+HANDLER = "aws-node-termination-handler"
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """`on`: Spot nodes of Karpenter on which it runs as a DaemonSet, `ready`: all nodes on which it is Ready as one; a
+    Deployment reads a queue of its own."""
+
+    kind: str
+    namespace: str
+    name: str
+    on: tuple[str, ...] = ()
+    ready: tuple[str, ...] = ()
+
+    @property
+    def by_node(self) -> bool:
+        return self.kind == "DaemonSet"
+
+
+def handlers(cluster: Cluster) -> tuple[Handler, ...]:
+    """By the label of its chart or its name."""
+    karpenters = {
+        node.name for node in cluster.nodes if node.owner is NodeOwner.KARPENTER and node.capacity_type == "spot"
+    }
+    found: dict[tuple[str, str, str], dict[str, bool]] = {
+        (each.kind, each.namespace, each.name): {}
+        for each in cluster.workloads
+        if each.kind in ("DaemonSet", "Deployment")
+        and (each.template_labels.get(NAME_LABEL) == HANDLER or each.name.startswith(HANDLER))
+    }
+    for pod in cluster.pods:
+        if pod.owner is None or pod.owner.kind != "DaemonSet" or pod.finished:
+            continue
+        key = ("DaemonSet", pod.namespace, pod.owner.name)
+        if key in found or pod.labels.get(NAME_LABEL) == HANDLER:
+            found.setdefault(key, {})[pod.node] = pod.ready
+    return tuple(
+        Handler(*key, tuple(sorted(ready.keys() & karpenters)), tuple(sorted(node for node in ready if ready[node])))
+        for key, ready in sorted(found.items())
+    )
+
+
+def handler_findings(cluster: Cluster, there: tuple[Handler, ...], karpenter_drains: bool | None) -> Iterator[Finding]:
+    for each in there:
+        subject = Subject(each.kind, each.name, each.namespace)
+        if each.by_node and each.on and karpenter_drains is not False:
+            yield Finding.of(
+                "interruption-node-termination-handler/drains-too",
+                subject,
+                each.on,
+                on_count=len(each.on),
+                command=kubectl("get", each.kind.lower(), each.name, each.namespace, "-o", "yaml"),
+            )
+            continue
+        text = (
+            f"it drains {len(each.on)} Spot nodes of Karpenter as long as Karpenter does not; remove it once that does"
+            if each.by_node and each.on
+            else "it does not run on Spot nodes of Karpenter"
+            if each.by_node
+            else "it reads a queue of its own, and drains the instances that are tagged for it"
+        )
+        yield Finding(Code.of("interruption-node-termination-handler"), Severity.INFO, Status.PASS, subject, text)
+    unread = cluster.unread(kinds.DAEMON_SETS)
+    if unread and not there:
+        yield Finding.of(
+            "interruption-node-termination-handler/unknown",
+            Subject("DaemonSet", HANDLER),
+            remedy=(allow(f"list {unread[0].resource.full_name}"),),
+            full_name=unread[0].resource.full_name,
+        )

@@ -1,0 +1,179 @@
+"""Steps of a field's path in FieldsV1's own notation: ``f:<name>``, ``k:{"name":"x"}``, ``v:<value>``, ``i:<index>``.
+
+A step is kept as that text, in the one form the server prints (keys sorted, no spaces, ``<``, ``>`` and ``&`` escaped
+as Go's encoding/json does), so equal steps are equal strings. Source: structured-merge-diff,
+fieldpath/serialize-pe.go, fieldpath/element.go, value.ToString.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.model.api_objects import Doc
+
+Step = str
+Scalar = Any
+"""A string, number, boolean or None, as JSON has them."""
+
+
+class MalformedStep(ValueError):
+    """Text that is no step of a path."""
+
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_UNESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
+_UNSAFE = re.compile('[\x00-\x1f"\\\\<>&\u2028\u2029]')
+_TOKEN = re.compile(
+    r'\s*("(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|[{}:,])\s*',
+    re.DOTALL,
+)
+_ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_WORDS: dict[str, Scalar] = {"true": True, "false": False, "null": None}
+_KINDS = "fkvi"
+
+
+def field_step(name: str) -> Step:
+    return "f:" + name
+
+
+def value_step(value: Scalar) -> Step:
+    """The step of an item in a set."""
+    return "v:" + printed(value)
+
+
+def key_step(item: Doc, place: Place) -> Step:
+    """The step of `item` in the list at `place`: keys it leaves out take their defaults, or are left out."""
+    keys = {key: item[key] if key in item else place.defaults[key] for key in _present(item, place)}
+    return "k:{" + ",".join(f"{printed(key)}:{printed(keys[key])}" for key in sorted(keys)) + "}"
+
+
+def _present(item: Doc, place: Place) -> list[str]:
+    return [key for key in place.keys if key in item or key in place.defaults]
+
+
+def canonical(step: str) -> Step:
+    """`step` as the server prints it. Raises MalformedStep."""
+    kind = step[:2]
+    if kind == "f:":
+        return step
+    if kind in ("k:", "v:"):
+        return _reprinted(step)
+    if kind == "i:" and step[2:].lstrip("-").isdigit():
+        return step
+    raise MalformedStep(f"not a step of a field's path: {step}")
+
+
+@lru_cache(maxsize=4096)
+def _reprinted(step: str) -> Step:
+    if step.startswith("v:"):
+        return value_step(_scalar(step[2:], step))
+    keys = keys_of(step)
+    return "k:{" + ",".join(f"{printed(key)}:{printed(value)}" for key, value in sorted(keys.items())) + "}"
+
+
+def keys_of(step: Step) -> dict[str, Scalar]:
+    """The keys that a ``k:`` step names. Raises MalformedStep."""
+    tokens = _tokens(step[2:], step)
+    if len(tokens) < 2 or tokens[0] != "{" or tokens[-1] != "}":
+        raise MalformedStep(f"not a list of keys: {step}")
+    inner = tokens[1:-1]
+    found: dict[str, Scalar] = {}
+    for start in range(0, len(inner), 4):
+        name, colon, value, *comma = inner[start : start + 4] + [""] * (start + 3 - len(inner))
+        if not name.startswith('"') or colon != ":" or comma not in ([], [","]):
+            raise MalformedStep(f"not a list of keys: {step}")
+        found[str(_literal(name, step))] = _literal(value, step)
+    return found
+
+
+def value_of(step: Step) -> Scalar:
+    """The value that a ``v:`` step names. Raises MalformedStep."""
+    return _scalar(step[2:], step)
+
+
+@lru_cache(maxsize=4096)
+def order_of(step: Step) -> tuple[Any, ...]:
+    """To sort steps as the server does: fields, then keys, then values, then positions (PathElement.Compare)."""
+    rank = _KINDS.find(step[:1])
+    if rank == 1:
+        return (rank, *((key, *_order_of_scalar(value)) for key, value in sorted(keys_of(step).items())))
+    if rank == 2:
+        return (rank, _order_of_scalar(value_of(step)))
+    return (rank, int(step[2:])) if rank == 3 else (rank, step[2:])
+
+
+def shown(step: Step) -> str:
+    """As in messages: ``.name``, ``[name="x"]``, ``[="value"]``, ``[0]``."""
+    if step.startswith("f:"):
+        return "." + step[2:]
+    if step.startswith("k:"):
+        return "[" + ",".join(f"{key}={quoted(value)}" for key, value in sorted(keys_of(step).items())) + "]"
+    return f"[={quoted(value_of(step))}]" if step.startswith("v:") else f"[{step[2:]}]"
+
+
+def quoted(value: Scalar) -> str:
+    """A string as Go's ``%q`` has it, anything else as JSON."""
+    if not isinstance(value, str):
+        return printed(value)
+    return '"' + "".join(_ESCAPES.get(c) or (c if c.isprintable() else f"\\u{ord(c):04x}") for c in value) + '"'
+
+
+def printed(value: Scalar) -> str:
+    """`value` as Go's encoding/json prints it."""
+    if isinstance(value, str):
+        return '"' + _UNSAFE.sub(_escaped, value) + '"'
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    char = found.group()
+    return _ESCAPES.get(char) or f"\\u{ord(char):04x}"
+
+
+def _order_of_scalar(value: Scalar) -> tuple[int, Any]:
+    if isinstance(value, bool):
+        return 2, value
+    if isinstance(value, str):
+        return 1, value
+    return (3, 0) if value is None else (0, value)
+
+
+def _scalar(text: str, step: str) -> Scalar:
+    tokens = _tokens(text, step)
+    if len(tokens) != 1:
+        raise MalformedStep(f"not a value: {step}")
+    return _literal(tokens[0], step)
+
+
+def _tokens(text: str, step: str) -> list[str]:
+    tokens, at = [], 0
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            raise MalformedStep(f"not JSON: {step}")
+        tokens.append(found.group(1))
+        at = found.end()
+    return tokens
+
+
+def _literal(token: str, step: str) -> Scalar:
+    if token.startswith('"'):
+        return _ESCAPED.sub(_unescaped, token[1:-1])
+    if token in _WORDS:
+        return _WORDS[token]
+    try:
+        return int(token) if token.lstrip("-").isdigit() else float(token)
+    except ValueError:
+        raise MalformedStep(f"not a value: {step}") from None
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code, char = found.groups()
+    return chr(int(code, 16)) if code else _UNESCAPES.get(char, char)

@@ -1,0 +1,78 @@
+"""How documents of a kind are merged and owned: built-in kinds from the table, custom resources from their own schema.
+
+A custom resource without a schema has granular maps and atomic lists throughout, but for its metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kubectl_eksdoc.kubernetes.api.places import PLAIN, Place, Strategy, fields
+from kubectl_eksdoc.kubernetes.api.structural import place_of
+from kubectl_eksdoc.kubernetes.api.types.blank import blank_of
+from kubectl_eksdoc.kubernetes.api.types.core_kinds import KINDS
+from kubectl_eksdoc.kubernetes.api.types.group_kinds import GROUPS
+from kubectl_eksdoc.kubernetes.api.types.metadata import METADATA
+from kubectl_eksdoc.model.api_objects import Doc
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schema:
+    """`root` is the place of the whole document; `blank` is what an object of the kind has before anyone writes."""
+
+    root: Place
+    blank: Doc
+
+    def filled(self, doc: Doc) -> Doc:
+        """`doc` with what its kind always has, however little of that it spells out: as a server compares it."""
+        return _filled(doc, self.blank)
+
+
+@dataclass(frozen=True, slots=True)
+class Merging:
+    """How a strategic merge patch treats a place: `key` is "" for lists of plain values and for maps."""
+
+    strategy: tuple[Strategy, ...]
+    key: str
+
+
+def _filled(doc: Doc, blank: Doc) -> Doc:
+    found = dict(doc)
+    for name, always in blank.items():
+        given = found.get(name, always)
+        found[name] = _filled(given, always) if isinstance(given, dict) and isinstance(always, dict) else given
+    return found
+
+
+_UNKNOWN = fields(metadata=METADATA)
+
+
+def schema_of(api_version: str, kind: str) -> Schema:
+    kinds = KINDS if api_version == "v1" else GROUPS.get(api_version, {})
+    return Schema(kinds.get(kind, _UNKNOWN), blank_of(api_version, kind))
+
+
+def schema_of_custom(open_api: Doc) -> Schema:
+    """From a CRD's ``versions[].schema.openAPIV3Schema``; its metadata is what every object's is, whatever it says."""
+    declared = place_of(open_api)
+    root = replace(declared, named={**declared.named, "metadata": METADATA})
+    return Schema(root, blank_of("", ""))
+
+
+def place_at(schema: Schema, path: Sequence[str | int]) -> Place:
+    """The place at a path of names and list positions, as ``("spec", "containers", 0, "env")``."""
+    place = schema.root
+    for step in path:
+        place = place.of_items() if isinstance(step, int) else place.under(step)
+    return place
+
+
+def merging(place: Place, *, of_list: bool) -> Merging:
+    """What the field's patchStrategy says; without one, maps are merged and lists replaced."""
+    if place.strategy:
+        return Merging(place.strategy, place.merge_key)
+    return Merging(("replace",) if of_list else ("merge",), "")
+
+
+__all__ = ["PLAIN", "Merging", "Place", "Schema", "merging", "place_at", "schema_of", "schema_of_custom"]

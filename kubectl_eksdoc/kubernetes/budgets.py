@@ -1,0 +1,382 @@
+"""The disruption controller's arithmetic: from a budget's spec and its pods to the status it writes.
+
+Source: pkg/controller/disruption/disruption.go (trySync, getExpectedPodCount, getExpectedScale,
+buildDisruptedPodMap, countHealthyPods, updatePdbStatus, failSafe), Kubernetes v1.36.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from kubectl_eksdoc.kubernetes.replacement import NoScale, Scale, ScaleNotRead, Scales
+from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW, IF_HEALTHY, Amount, Budget, BudgetStatus
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.selectors import EVERYTHING, Requirement, Selector
+
+DELETION_TIMEOUT = timedelta(minutes=2)
+"""How long a granted eviction counts as unhealthy without the pod's deletion being seen."""
+
+SYNC_FAILED = "SyncFailed"
+SUFFICIENT_PODS = "SufficientPods"
+INSUFFICIENT_PODS = "InsufficientPods"
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """The numbers the controller would write. `unmanaged` pods (no controller) count as healthy, never as expected.
+
+    `disrupted` are the granted evictions still waited for; `controllers` are whose scale was added up
+    (none for an absolute minAvailable, which counts pods).
+    """
+
+    status: BudgetStatus
+    disrupted: Mapping[str, datetime] = field(default_factory=dict)
+    unmanaged: int = 0
+    controllers: tuple[Scale, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SyncFailed:
+    """The controller cannot compute it: it writes allowed 0 and the condition SyncFailed with `error`."""
+
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class CannotTell:
+    """We cannot compute it, because `missing` (a resource) was not read; the controller may well can."""
+
+    missing: str
+    because: str
+
+
+Recomputed = Computed | SyncFailed | CannotTell
+
+
+def scaled(amount: Amount, total: int, round_up: bool = True) -> int:
+    """`amount` of `total` pods, as apimachinery's ``GetScaledValueFromIntOrPercent``.
+
+    The controller rounds minAvailable and maxUnavailable up, both.
+    """
+    if not amount.percent:
+        return amount.value
+    product = amount.value * total
+    return -(-product // 100) if round_up else product // 100
+
+
+def expected_and_desired(budget: Budget, selected: int, scale: int) -> tuple[int, int]:
+    """How many pods the budget expects, and how many of them must be healthy.
+
+    `selected` is how many pods it selects, finished and leaving ones included; `scale` is the sum over their
+    controllers. An absolute minAvailable uses the first, every other rule the second.
+    """
+    if budget.max_unavailable is not None:
+        return scale, max(0, scale - scaled(budget.max_unavailable, scale))
+    if budget.min_available is None:
+        return 0, 0
+    if budget.min_available.percent:
+        return scale, scaled(budget.min_available, scale)
+    return selected, budget.min_available.value
+
+
+def needs_scale(budget: Budget) -> bool:
+    """True when the controller must know the pods' controllers: maxUnavailable, or a percentage."""
+    if budget.max_unavailable is not None:
+        return True
+    return budget.min_available is not None and budget.min_available.percent
+
+
+def still_disrupted(budget: Budget, pods: Sequence[Pod], now: datetime) -> dict[str, datetime]:
+    """status.disruptedPods after a sync: pods that are there, not being deleted, and granted at most 2 min ago."""
+    kept: dict[str, datetime] = {}
+    for pod in pods if budget.disrupted else ():
+        granted = budget.disrupted.get(pod.name)
+        if granted is not None and not pod.deleting and granted + DELETION_TIMEOUT >= now:
+            kept[pod.name] = granted
+    return kept
+
+
+class Hold(NamedTuple):
+    """A budget counts the pod of this name as evicted until then, though it is another one by now."""
+
+    pod: str
+    until: datetime
+
+
+def same_name_holds(budget: Budget, pods: Iterable[Pod], now: datetime) -> tuple[Hold, ...]:
+    """Pods that came back under the name of one whose eviction was granted, before the controller looked.
+
+    status.disruptedPods has names and no UIDs (buildDisruptedPodMap): until DeletionTimeout is over such a pod, a
+    StatefulSet's as a rule, does not count as healthy, however Ready it is. Nothing but time helps.
+    """
+    found = []
+    for pod in pods if budget.disrupted else ():
+        granted = budget.disrupted.get(pod.name)
+        if granted is None or pod.namespace != budget.namespace or pod.deleting or pod.created_at is None:
+            continue
+        if pod.created_at > granted and granted + DELETION_TIMEOUT > now:
+            found.append(Hold(pod.name, granted + DELETION_TIMEOUT))
+    return tuple(sorted(found, key=lambda hold: (hold.until, hold.pod)))
+
+
+def healthy(pods: Sequence[Pod], disrupted: Mapping[str, datetime], now: datetime) -> int:
+    """Pods that are Ready, not being deleted and not about to be; minReadySeconds plays no part."""
+    there = [pod for pod in pods if pod.ready and pod.deletion_deadline is None]
+    return sum(not _leaving(pod, disrupted, now) for pod in there) if disrupted else len(there)
+
+
+def _leaving(pod: Pod, disrupted: Mapping[str, datetime], now: datetime) -> bool:
+    granted = disrupted.get(pod.name)
+    return granted is not None and granted + DELETION_TIMEOUT > now
+
+
+def disruptions_allowed(expected: int, current: int, desired: int) -> int:
+    """Never negative, and 0 for a budget that expects no pods (it stays safe until its first sync with some)."""
+    return max(0, current - desired) if expected > 0 else 0
+
+
+def controllers_of(pods: Sequence[Pod], scales: Scales) -> tuple[Scale, ...] | SyncFailed | CannotTell:
+    """The distinct controllers of `pods`, or the first reason why that cannot be said."""
+    found: dict[str, Scale] = {}
+    asked: set[str] = set()
+    for pod in pods:
+        owner = pod.owner
+        if owner is None or owner.uid in asked or owner.uid in found:
+            continue
+        asked.add(owner.uid)
+        scale = scales.find(owner, pod.namespace)
+        if scale is None:
+            return SyncFailed(f'found no controllers for pod "{pod.name}"')
+        if isinstance(scale, NoScale):
+            return SyncFailed(scale.error)
+        if isinstance(scale, ScaleNotRead):
+            return CannotTell(scale.missing, scale.because)
+        found[scale.uid] = scale
+    return tuple(found.values())
+
+
+def recompute(budget: Budget, pods: Sequence[Pod], scales: Scales, now: datetime) -> Recomputed:
+    """The status the controller would write at `now`. `pods` are those the budget selects, finished ones included."""
+    if not budget.selector.valid:
+        return SyncFailed("the selector is not valid")
+    controllers: tuple[Scale, ...] = ()
+    if needs_scale(budget):
+        known = controllers_of(pods, scales)
+        if not isinstance(known, tuple):
+            return known
+        controllers = known
+    expected, desired = expected_and_desired(budget, len(pods), sum(c.replicas for c in controllers))
+    disrupted = still_disrupted(budget, pods, now)
+    current = healthy(pods, disrupted, now)
+    status = BudgetStatus(disruptions_allowed(expected, current, desired), current, desired, expected)
+    return Computed(status, disrupted, sum(1 for p in pods if p.owner is None), controllers)
+
+
+def full_health_allowed(budget: Budget, pods: Sequence[Pod], scales: Scales) -> int | None:
+    """What would be allowed if every pod that should be there were Ready; 0 or less: blocked for ever.
+
+    Negative says by how many pods the budget asks too much. None where `recompute` is not `Computed`.
+    Pods that are finished or leaving do not count; a controller's missing pods do.
+    """
+    if not budget.selector.valid:
+        return None
+    staying = [pod for pod in pods if not pod.finished and not pod.deleting]
+    unmanaged = sum(1 for pod in staying if pod.owner is None)
+    known = controllers_of(pods, scales)
+    if isinstance(known, tuple):
+        wanted = sum(c.replicas for c in known)
+    elif needs_scale(budget):
+        return None
+    else:
+        wanted = len(staying) - unmanaged
+    if not needs_scale(budget):
+        desired = budget.min_available.value if budget.min_available is not None else 0
+        return wanted + unmanaged - desired
+    expected, desired = expected_and_desired(budget, len(pods), wanted)
+    return expected + unmanaged - desired if expected > 0 else 0
+
+
+def synced(budget: Budget, result: Computed | SyncFailed) -> Budget:
+    """The budget as the controller writes it after computing `result`."""
+    if isinstance(result, SyncFailed):
+        return replace(
+            budget,
+            status=replace(budget.status, allowed=0),
+            condition_status="False",
+            condition_reason=SYNC_FAILED,
+            condition_message=result.error,
+        )
+    return with_allowed(
+        replace(
+            budget,
+            status=result.status,
+            disrupted=dict(result.disrupted),
+            observed_generation=budget.generation,
+        ),
+        result.status.allowed,
+    )
+
+
+def sync(budget: Budget | None, pods: Sequence[Pod], scales: Scales, now: datetime) -> Budget | CannotTell | None:
+    """One sync of the controller: the budget as it writes it, None where the budget is gone by now."""
+    if budget is None:
+        return None
+    result = recompute(budget, pods, scales, now)
+    return result if isinstance(result, CannotTell) else synced(budget, result)
+
+
+def with_allowed(budget: Budget, allowed: int) -> Budget:
+    """The budget with `allowed` disruptions and the DisruptionAllowed condition that goes with it.
+
+    Source: component-helpers/apps/poddisruptionbudget: UpdateDisruptionAllowedCondition.
+    """
+    enough = allowed > 0
+    return replace(
+        budget,
+        status=replace(budget.status, allowed=allowed),
+        condition_status="True" if enough else "False",
+        condition_reason=SUFFICIENT_PODS if enough else INSUFFICIENT_PODS,
+        condition_message="",
+    )
+
+
+def rounding_note(budget: Budget, expected: int) -> str:
+    """``75% of 2 rounds up to 2``, or "" where nothing is rounded."""
+    amount = budget.max_unavailable if budget.max_unavailable is not None else budget.min_available
+    if amount is None or not amount.percent or amount.value * expected % 100 == 0:
+        return ""
+    return f"{amount} of {expected} rounds up to {scaled(amount, expected)}"
+
+
+# What an IntOrString of a budget means as an amount, where it means one.
+#
+# Source: staging/src/k8s.io/apimachinery/pkg/util/intstr/intstr.go (GetScaledValueFromIntOrPercent),
+# Kubernetes v1.36. How an amount is scaled and rounded is in `budgets`.
+
+
+_PERCENT = re.compile(r"([-+]?[0-9]+)%\Z")
+_LONGEST = 64  # digits; anything longer is no int64, and Python refuses to convert very long text
+
+
+def amount_of(value: int | str) -> Amount | None:
+    """The amount; None for text that is no percentage, be it a bare number such as ``"90"``.
+
+    A sign is read here; that an amount is not negative is the validation's business.
+    """
+    if isinstance(value, int):
+        return Amount(value)
+    match = _PERCENT.match(value)
+    if match is None or len(match[1]) > _LONGEST:
+        return None
+    number = int(match[1])
+    return Amount(number, percent=True) if -(2**63) <= number < 2**63 else None
+
+
+# What policy/v1 shows of a budget's selector, whichever version the budget was written in.
+#
+# policy/v1beta1 (served before 1.25) took an empty selector for "no pods", policy/v1 takes it for "all pods". Budgets
+# written in those days are still stored, and policy/v1 shows theirs with a requirement that no pod meets.
+# Source: pkg/apis/policy/helper.go, pkg/apis/policy/{v1,v1beta1}/conversion.go, Kubernetes v1.36.
+
+
+MARKER = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
+MATCHES_NONE = Selector((Requirement(MARKER, "Exists"),))
+"""How policy/v1 shows the empty selector of policy/v1beta1."""
+
+_ALL_IN_V1BETA1 = Selector((Requirement(MARKER, "DoesNotExist"),))
+
+
+def as_v1(api_version: str, selector: Selector) -> Selector:
+    """The selector as policy/v1 shows it of a budget that was written as `api_version` with `selector`.
+
+    A selector that was not given at all matches nothing in both (`selectors.NOTHING`) and stays as it is.
+    """
+    if api_version == "policy/v1beta1":
+        if selector == EVERYTHING:
+            return MATCHES_NONE
+        if selector == _ALL_IN_V1BETA1:
+            return EVERYTHING
+    elif selector == MATCHES_NONE:
+        return selector
+    # The marker never combines with what a user wrote.
+    return replace(selector, requirements=tuple(r for r in selector.requirements if r.key != MARKER))
+
+
+# Which specs of a PodDisruptionBudget the API server accepts, and what it says of the others.
+#
+# Source: pkg/apis/policy/validation/validation.go (ValidatePodDisruptionBudgetSpec),
+# pkg/apis/apps/validation/validation.go (ValidatePositiveIntOrPercent, IsNotMoreThan100Percent), Kubernetes v1.36.
+
+
+INVALID = "FieldValueInvalid"
+NOT_SUPPORTED = "FieldValueNotSupported"
+
+BOTH_SET = "minAvailable and maxUnavailable cannot be both set"
+NEGATIVE = "must be greater than or equal to 0"
+OVER_100_PERCENT = "must not be greater than 100%"
+NOT_A_PERCENTAGE = (
+    "a valid percent string must be a numeric string followed by an ending '%' "
+    "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
+)
+SUPPORTED_POLICIES = f'supported values: "{ALWAYS_ALLOW}", "{IF_HEALTHY}"'
+BAD_SELECTOR = "is not a label selector"  # our words: the server names the part of it that is wrong
+
+_BUDGET_VALIDATION_PERCENT = re.compile(r"0*([0-9]+)%\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSpec:
+    """A spec as somebody wrote it, before anybody judged it; None is a field that is absent."""
+
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+    unhealthy_policy: str | None = None
+    selector: Selector | None = EVERYTHING
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One cause of a 422: `field` is a path such as ``spec.minAvailable``, `value` what was found there.
+
+    `reason` and `detail` are the server's; its message puts the value, as JSON, before the detail.
+    """
+
+    field: str
+    value: int | str | BudgetSpec | Selector
+    detail: str
+    reason: str = INVALID
+
+
+def problems(spec: BudgetSpec) -> tuple[FieldError, ...]:
+    """Everything the server has against `spec` when it is created, in its order; () accepts it.
+
+    A spec with neither minAvailable nor maxUnavailable is accepted, and so is one without a selector.
+    """
+    found: list[FieldError] = []
+    if spec.min_available is not None and spec.max_unavailable is not None:
+        found.append(FieldError("spec", spec, BOTH_SET))
+    for name, amount in (("minAvailable", spec.min_available), ("maxUnavailable", spec.max_unavailable)):
+        detail = "" if amount is None else _against(amount)
+        if amount is not None and detail:
+            found.append(FieldError(f"spec.{name}", amount, detail))
+    if spec.selector is not None and not spec.selector.valid:
+        found.append(FieldError("spec.selector", spec.selector, BAD_SELECTOR))
+    policy = spec.unhealthy_policy
+    if policy is not None and policy not in (ALWAYS_ALLOW, IF_HEALTHY):
+        found.append(FieldError("spec.unhealthyPodEvictionPolicy", policy, SUPPORTED_POLICIES, NOT_SUPPORTED))
+    return tuple(found)
+
+
+def _against(amount: int | str) -> str:
+    """What is wrong with one amount, "" for nothing; a whole number has no upper bound."""
+    if isinstance(amount, int):
+        return NEGATIVE if amount < 0 else ""
+    match = _BUDGET_VALIDATION_PERCENT.match(amount)
+    if match is None:
+        return NOT_A_PERCENTAGE
+    digits = match[1]
+    return OVER_100_PERCENT if len(digits) > 3 or int(digits) > 100 else ""

@@ -1,0 +1,161 @@
+"""What cordoning and uncordoning change on a node.
+
+Source: staging/src/k8s.io/kubectl/pkg/drain/cordon.go (NewCordonHelperFromRuntimeObject, UpdateIfRequired,
+PatchOrReplaceWithContext), Kubernetes v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from enum import Enum
+from typing import NamedTuple
+
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node
+from kubectl_eksdoc.model.versions import Version, parse
+from kubectl_eksdoc.model.workloads import REBOOT_LOCK
+
+
+def can_be_cordoned(api_version: str, kind: str) -> bool:
+    """Only a node can, whatever else has a spec.unschedulable."""
+    return (api_version, kind) == ("v1", "Node")
+
+
+def needs_update(node: Node, unschedulable: bool) -> bool:
+    """Whether a patch is sent at all; kubectl prints ``already cordoned`` where it is not."""
+    return node.unschedulable != unschedulable
+
+
+def after_patch(node: Node, unschedulable: bool, accepted: bool) -> Node:
+    """The node as the client knows it after it sent the patch: unchanged where the server refused."""
+    return replace(node, unschedulable=unschedulable) if accepted else node
+
+
+# Who else is draining a node: by what others put on it before they drain it.
+#
+# A node that is only cordoned, or being deleted, tells nobody's name and is no sign. kured notes its lock on its own
+# DaemonSet, which runs do not watch; where it runs with --annotate-nodes it notes on the node, too, what it will do.
+
+
+TERMINATION_TAINTS = "aws-node-termination-handler/"
+"""Beginning of the taints that the AWS Node Termination Handler puts on nodes (its --taint-node option)."""
+
+
+class Mark(str, Enum):
+    TAINT = "taint"
+    ANNOTATION = "annotation"
+
+
+class Sign(NamedTuple):
+    """A taint's or annotation's key: whose it is, what its owner does, and why if that is known."""
+
+    mark: Mark
+    key: str
+    who: str
+    does: str = "is draining it"
+    why: str = ""
+
+
+_HANDLER = "the AWS Node Termination Handler"
+
+SIGNS = (
+    # kubernetes-sigs/karpenter pkg/apis/v1/taints.go; the second is its name before v1
+    Sign(Mark.TAINT, "karpenter.sh/disrupted", "Karpenter"),
+    Sign(Mark.TAINT, "karpenter.sh/disruption", "Karpenter"),
+    # kubernetes/autoscaler cluster-autoscaler/utils/taints/taints.go (ToBeDeletedTaint)
+    Sign(Mark.TAINT, "ToBeDeletedByClusterAutoscaler", "the Cluster Autoscaler"),
+    # aws/aws-node-termination-handler pkg/node/node.go: put on right before it cordons and drains the node
+    Sign(
+        Mark.TAINT,
+        f"{TERMINATION_TAINTS}spot-itn",
+        _HANDLER,
+        why="a Spot interruption, two minutes after its notice",
+    ),
+    Sign(
+        Mark.TAINT,
+        f"{TERMINATION_TAINTS}asg-lifecycle-termination",
+        _HANDLER,
+        why="its Auto Scaling group ends it",
+    ),
+    Sign(
+        Mark.TAINT,
+        f"{TERMINATION_TAINTS}rebalance-recommendation",
+        _HANDLER,
+        does="is cordoning it, and drains it where it is told to",
+        why="a rebalance recommendation: a Spot interruption is likely",
+    ),
+    Sign(
+        Mark.TAINT,
+        f"{TERMINATION_TAINTS}scheduled-maintenance",
+        _HANDLER,
+        why="scheduled maintenance of its instance",
+    ),
+    # kubereboot/kured cmd/kured/main.go (rebootAsRequired): put on before it waits for its lock, away after the reboot
+    Sign(
+        Mark.ANNOTATION,
+        REBOOT_IN_PROGRESS,
+        "kured",
+        does="is about to drain and reboot it, or is at it",
+    ),
+)
+
+_BY_TAINT = {sign.key: sign for sign in SIGNS if sign.mark is Mark.TAINT}
+_BY_ANNOTATION = {sign.key: sign for sign in SIGNS if sign.mark is Mark.ANNOTATION}
+
+
+class ForeignDrain(NamedTuple):
+    """`who` drains it, as one sees by `sign`; `said` is a sentence without its full stop."""
+
+    who: str
+    sign: str
+    said: str
+
+
+def by_locks(cluster: Cluster) -> dict[str, ForeignDrain]:
+    """Those that are told elsewhere than on the nodes, by the nodes' names: by kured's locks that have not expired."""
+    found = {}
+    for workload in cluster.workloads:
+        for lock in workload.reboot_locks:
+            if lock.until is None or cluster.observed_at < lock.until:
+                mark = f"annotation {REBOOT_LOCK} of {workload.kind} {workload.key}"
+                found[lock.node] = ForeignDrain("kured", mark, f"kured is draining and rebooting it ({mark})")
+    return found
+
+
+def foreign_drain(node: Node) -> ForeignDrain | None:
+    """By the first sign on it; the deletion of a node is not somebody's drain."""
+    sign = next(_signs_on(node), None)
+    if sign is None:
+        return None
+    mark = f"{sign.mark.value} {sign.key}"
+    return ForeignDrain(sign.who, mark, f"{sign.who} {sign.does} ({mark}{f': {sign.why}' if sign.why else ''})")
+
+
+def as_nobodys(node: Node) -> Node:
+    """The node without the signs of others."""
+    return replace(
+        node,
+        taints=tuple(taint for taint in node.taints if taint.key not in _BY_TAINT),
+        annotations={key: value for key, value in node.annotations.items() if key not in _BY_ANNOTATION},
+    )
+
+
+def _signs_on(node: Node) -> Iterator[Sign]:
+    yield from (_BY_TAINT[taint.key] for taint in node.taints if taint.key in _BY_TAINT)
+    yield from (_BY_ANNOTATION[key] for key in node.annotations if key in _BY_ANNOTATION)
+
+
+# When a node that has stopped answering counts as NotReady, and the endpoints of its pods are taken out.
+#
+# Source: kube-controller-manager's --node-monitor-grace-period, 40 s before Kubernetes 1.32 and 50 s since (its
+# changelog); EKS may have its own (confidence: medium).
+
+
+_LONGER_FROM = Version(1, 32)
+
+
+def not_ready_after_s(server_version: str) -> int:
+    """Seconds; of a server whose version is not known the longer ones."""
+    version = parse(server_version)
+    return 40 if version is not None and version.older_than(_LONGER_FROM) else 50

@@ -1,0 +1,203 @@
+"""kubectl drain's chain of pod filters: which pods it deletes, skips, or refuses to drain a node for.
+
+Source: staging/src/k8s.io/kubectl/pkg/drain/filters.go and drain.go, Kubernetes v1.36. kubectl stops at the
+first filter that keeps a pod and shows one warning only; here every filter is asked and everything said is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+from kubectl_eksdoc.model.pods import Pod, VolumeKind
+from kubectl_eksdoc.model.selectors import Selector
+
+DAEMONSET_FATAL = "DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"
+DAEMONSET_WARNING = "ignoring DaemonSet-managed Pods"
+LOCAL_STORAGE_FATAL = "Pods with local storage (use --delete-emptydir-data to override)"
+LOCAL_STORAGE_WARNING = "deleting Pods with local storage"
+UNMANAGED_FATAL = "cannot delete Pods that declare no controller (use --force to override)"
+UNMANAGED_WARNING = "deleting Pods that declare no controller"
+
+
+class Outcome(str, Enum):
+    """What becomes of a pod. ERROR keeps the whole node from being drained; UNKNOWN: a fact is missing."""
+
+    DELETE = "delete"
+    SKIP = "skip"
+    ERROR = "error"
+    UNKNOWN = "unknown"
+
+
+class Filter(str, Enum):
+    POD_SELECTOR = "pod-selector"
+    SKIP_DELETED = "skip-deleted"
+    DAEMON_SET = "daemonset"
+    MIRROR = "mirror"
+    LOCAL_STORAGE = "local-storage"
+    UNREPLICATED = "unreplicated"
+
+
+class Presence(str, Enum):
+    """Whether the DaemonSet that a pod names exists."""
+
+    EXISTS = "exists"
+    MISSING = "missing"
+    UNKNOWN = "unknown"  # DaemonSets were not read
+
+
+@dataclass(frozen=True, slots=True)
+class FilterOptions:
+    """kubectl drain's flags. `skip_deleting_after` is --skip-wait-for-delete-timeout in seconds, 0 is off."""
+
+    ignore_daemonsets: bool = False
+    delete_emptydir_data: bool = False
+    force: bool = False
+    skip_deleting_after: int = 0
+    pod_selector: Selector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """All a filter may look at besides the pod. `daemon_set` matters only for a DaemonSet's pod."""
+
+    options: FilterOptions
+    now: datetime
+    daemon_set: Presence = Presence.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one filter said; a DELETE is a warning. `message` is kubectl's, "" where it skips silently."""
+
+    filter: Filter
+    outcome: Outcome
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Everything said of one pod, in the order of the filters; those that had nothing to say are not in it."""
+
+    pod: Pod
+    said: tuple[Said, ...] = ()
+
+    @property
+    def decisive(self) -> Said | None:
+        """What kubectl acts on: the first that keeps the pod, else the last warning (the only one it shows)."""
+        for said in self.said:
+            if said.outcome is not Outcome.DELETE:
+                return said
+        return self.said[-1] if self.said else None
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.decisive.outcome if self.decisive is not None else Outcome.DELETE
+
+    @property
+    def kubectl_warning(self) -> str:
+        """What kubectl prints after ``Warning:`` for this pod, "" for nothing."""
+        said = self.decisive
+        if said is None or said.outcome not in (Outcome.DELETE, Outcome.SKIP):
+            return ""
+        return said.message
+
+    @property
+    def kubectl_error(self) -> str:
+        """The error for which kubectl refuses to drain the node, "" for none."""
+        said = self.decisive
+        return said.message if said is not None and said.outcome is Outcome.ERROR else ""
+
+
+PodFilter = Callable[[Pod, Asked], "Said | None"]
+
+
+def pod_selector(pod: Pod, asked: Asked) -> Said | None:
+    """--pod-selector goes into the list request: kubectl never sees other pods."""
+    selector = asked.options.pod_selector
+    if selector is None or selector.matches(pod.labels):
+        return None
+    return Said(Filter.POD_SELECTOR, Outcome.SKIP)
+
+
+def skip_deleted(pod: Pod, asked: Asked) -> Said | None:
+    return Said(Filter.SKIP_DELETED, Outcome.SKIP) if deleted_too_long(pod, asked) else None
+
+
+def deleted_too_long(pod: Pod, asked: Asked) -> bool:
+    """Whole seconds past its deletion deadline are more than --skip-wait-for-delete-timeout (if that is set)."""
+    limit = asked.options.skip_deleting_after
+    if limit <= 0 or pod.deletion_deadline is None:
+        return False
+    return int((asked.now - pod.deletion_deadline).total_seconds()) > limit
+
+
+def daemon_set(pod: Pod, asked: Asked) -> Said | None:
+    """Only the owner's kind is looked at, not its group."""
+    owner = pod.owner
+    if owner is None or owner.kind != "DaemonSet" or pod.finished:
+        return None
+    if asked.daemon_set is Presence.UNKNOWN:
+        return Said(Filter.DAEMON_SET, Outcome.UNKNOWN, f"whether DaemonSet {owner.name} exists was not read")
+    if asked.daemon_set is Presence.MISSING:
+        outcome = Outcome.DELETE if asked.options.force else Outcome.ERROR
+        return Said(Filter.DAEMON_SET, outcome, f'daemonsets.apps "{owner.name}" not found')
+    if asked.options.ignore_daemonsets:
+        return Said(Filter.DAEMON_SET, Outcome.SKIP, DAEMONSET_WARNING)
+    return Said(Filter.DAEMON_SET, Outcome.ERROR, DAEMONSET_FATAL)
+
+
+def mirror(pod: Pod, asked: Asked) -> Said | None:
+    return Said(Filter.MIRROR, Outcome.SKIP) if pod.mirror else None
+
+
+def local_storage(pod: Pod, asked: Asked) -> Said | None:
+    """emptyDir only, in memory or on disk; hostPath and local volumes are not looked at."""
+    if pod.finished or not any(volume.kind is VolumeKind.EMPTY_DIR for volume in pod.volumes):
+        return None
+    if asked.options.delete_emptydir_data:
+        return Said(Filter.LOCAL_STORAGE, Outcome.DELETE, LOCAL_STORAGE_WARNING)
+    return Said(Filter.LOCAL_STORAGE, Outcome.ERROR, LOCAL_STORAGE_FATAL)
+
+
+def unreplicated(pod: Pod, asked: Asked) -> Said | None:
+    """Any controller will do, whether it exists or not."""
+    if pod.finished or pod.owner is not None:
+        return None
+    if asked.options.force:
+        return Said(Filter.UNREPLICATED, Outcome.DELETE, UNMANAGED_WARNING)
+    return Said(Filter.UNREPLICATED, Outcome.ERROR, UNMANAGED_FATAL)
+
+
+FILTERS: tuple[PodFilter, ...] = (pod_selector, skip_deleted, daemon_set, mirror, local_storage, unreplicated)
+"""In kubectl's order (makeFilters); the pod selector comes before them all."""
+
+
+def decide(pod: Pod, asked: Asked, filters: Sequence[PodFilter] = FILTERS) -> Decision:
+    """Ask every filter, also those after the one that decides."""
+    return Decision(pod, tuple(said for f in filters if (said := f(pod, asked)) is not None))
+
+
+def warning_text(decisions: Iterable[Decision]) -> str:
+    """kubectl's one line of warnings (``PodDeleteList.Warnings``), groups by first pod: ``text: ns/a, ns/b; …``."""
+    grouped = _grouped((d.kubectl_warning, d.pod) for d in decisions)
+    return "; ".join(f"{text}: {', '.join(keys)}" for text, keys in grouped.items())
+
+
+def error_texts(decisions: Iterable[Decision]) -> tuple[str, ...]:
+    """kubectl's errors; if there is any, no pod of the node is evicted (``PodDeleteList.errors``)."""
+    grouped = _grouped((d.kubectl_error, d.pod) for d in decisions)
+    return tuple(
+        f"{text if text.lower().startswith('cannot delete') else f'cannot delete {text}'}: {', '.join(keys)}"
+        for text, keys in grouped.items()
+    )
+
+
+def _grouped(said: Iterable[tuple[str, Pod]]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for text, pod in said:
+        if text:
+            groups.setdefault(text, []).append(pod.key)
+    return groups

@@ -1,0 +1,433 @@
+"""The eviction endpoint as a pure function: what the API server answers and does.
+
+Source: pkg/registry/core/pod/storage/eviction.go (EvictionREST.Create, canIgnorePDB, checkAndDecrement),
+Kubernetes v1.36. What belongs to the request (names, preconditions, conflicts) is in `eviction_requests`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Protocol
+
+from kubectl_eksdoc.kubernetes.budgets import SYNC_FAILED, with_allowed
+from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.pods import Pod
+
+MAX_DISRUPTED = 2000
+"""MaxDisruptedPodSize: more granted evictions the controller has not seen, and none is granted."""
+
+PROCESSING_RETRY_SECONDS = 10
+
+_NOT_ASKED = frozenset({"Pending", "Succeeded", "Failed"})
+"""The phases of pods that are evicted whatever budgets say."""
+
+WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budget."
+SEVERAL_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+
+
+class Why(str, Enum):
+    """What decided. `PASSES`: no refusal stands behind it."""
+
+    NOT_GUARDED = "not-guarded"  # no budget selects the pod
+    PHASE = "phase"  # Pending, Succeeded, Failed: budgets are not read
+    DELETING = "deleting"  # already being deleted: budgets are not read
+    UNHEALTHY_ALLOWED = "unhealthy-allowed"  # not Ready, and the budget's policy lets it go uncounted
+    COUNTED = "counted"  # the budget allows it and is decremented
+    SEVERAL_BUDGETS = "several-budgets"
+    STALE = "stale"  # the status is behind the spec
+    NEGATIVE = "negative"
+    TOO_MANY_DISRUPTED = "too-many-disrupted"
+    SYNC_FAILED = "sync-failed"
+    EXHAUSTED = "exhausted"
+    REQUEST = "request"  # the request or the pod's state, not a budget
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer of the endpoint and its effect.
+
+    `code` is the HTTP status; `reason`, `message` are those of the Status; `cause` is the message of its
+    DisruptionBudget cause ("" without one); `retry_after` seconds, 0 where the header is missing.
+    `deletes`: the pod is deleted (unless this is a dry run). `budget` is the one that was judged, `after`
+    the same as written back, None when it is not written. `checks_version`: the server itself makes the
+    deletion conditional on the pod's resourceVersion.
+    """
+
+    code: int
+    why: Why
+    reason: str = ""
+    message: str = ""
+    cause: str = ""
+    retry_after: int = 0
+    deletes: bool = False
+    budget: Budget | None = None
+    after: Budget | None = None
+    checks_version: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return 200 <= self.code < 300
+
+
+def evict(pod: Pod, guards: Sequence[Budget], now: datetime, *, dry_run: bool = False) -> Answer:
+    """The answer to an eviction of `pod`, all budgets that select it being `guards`.
+
+    A dry run is judged alike and writes nothing: any number of them succeeds while one is allowed.
+    """
+    if pod.deleting:
+        return _granted(Why.DELETING)
+    if pod.finished:
+        return _granted(Why.PHASE)
+    if pod.phase == "Pending":
+        return _granted(Why.PHASE, checks_version=True)
+    if not guards:
+        return _granted(Why.NOT_GUARDED)
+    if len(guards) > 1:
+        return Answer(500, Why.SEVERAL_BUDGETS, "", SEVERAL_BUDGETS)
+    budget = guards[0]
+    if not pod.ready and lets_unhealthy_go(budget):
+        return _granted(Why.UNHEALTHY_ALLOWED, budget=budget, checks_version=True)
+    refusal = refused_by(budget)
+    if refusal is not None:
+        return refusal
+    after = None if dry_run else decremented(budget, pod.name, now)
+    return _granted(Why.COUNTED, budget=budget, after=after)
+
+
+def lets_unhealthy_go(budget: Budget) -> bool:
+    """Whether a pod that is not Ready goes without being counted (unhealthyPodEvictionPolicy)."""
+    if budget.always_allows_unhealthy:
+        return True
+    return budget.status.current >= budget.status.desired > 0
+
+
+def uses_up(pod: Pod, budget: Budget) -> bool:
+    """Whether an eviction of `pod`, which `budget` alone selects, must be allowed by it and is counted."""
+    if pod.phase in _NOT_ASKED or pod.deletion_deadline is not None:
+        return False
+    return pod.ready or not lets_unhealthy_go(budget)
+
+
+def refused_by(budget: Budget) -> Answer | None:
+    """The refusal with which this budget meets an eviction that it must count; None when it allows one."""
+    if budget.observed_generation < budget.generation:
+        return still_processing(budget)
+    if budget.status.allowed < 0:
+        return _forbidden(budget, Why.NEGATIVE, "pdb disruptions allowed is negative")
+    if len(budget.disrupted) > MAX_DISRUPTED:
+        text = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+        return _forbidden(budget, Why.TOO_MANY_DISRUPTED, text)
+    if budget.status.allowed == 0:
+        why = Why.SYNC_FAILED if _sync_failed(budget) else Why.EXHAUSTED
+        return Answer(429, why, "TooManyRequests", WOULD_VIOLATE, _exhausted(budget), budget=budget)
+    return None
+
+
+def still_processing(budget: Budget) -> Answer:
+    """The status is behind the spec, or the pod changed while the server looked at it."""
+    cause = f"The disruption budget {budget.name} is still being processed by the server."
+    return Answer(
+        429, Why.STALE, "TooManyRequests", WOULD_VIOLATE, cause, retry_after=PROCESSING_RETRY_SECONDS, budget=budget
+    )
+
+
+def decremented(budget: Budget, pod_name: str, now: datetime) -> Budget:
+    """The budget after it granted one eviction; the condition is touched only when nothing is left."""
+    left = budget.status.allowed - 1
+    taken = with_allowed(budget, left) if left == 0 else replace(budget, status=replace(budget.status, allowed=left))
+    return replace(taken, disrupted={**budget.disrupted, pod_name: now})
+
+
+def _granted(
+    why: Why, *, budget: Budget | None = None, after: Budget | None = None, checks_version: bool = False
+) -> Answer:
+    return Answer(201, why, deletes=True, budget=budget, after=after, checks_version=checks_version)
+
+
+def _sync_failed(budget: Budget) -> bool:
+    return budget.condition_status == "False" and budget.condition_reason == SYNC_FAILED
+
+
+def _exhausted(budget: Budget) -> str:
+    """The cause's message; which of the four it is, in the server's order."""
+    name, status = budget.name, budget.status
+    plain = f"The disruption budget {name} does not allow evicting pods currently"
+    if _sync_failed(budget):
+        return f"{plain} because it failed sync: {budget.condition_message}"
+    if status.current <= status.desired:
+        return f"The disruption budget {name} needs {status.desired} healthy pods and has {status.current} currently"
+    if budget.condition_status == "False" and budget.condition_message:
+        return f"{plain} ({budget.condition_reason}): {budget.condition_message}"
+    return plain
+
+
+def _forbidden(budget: Budget, why: Why, text: str) -> Answer:
+    message = f'poddisruptionbudget.policy "{budget.name}" is forbidden: {text}'
+    return Answer(403, why, "Forbidden", message, budget=budget)
+
+
+# One eviction request from its arrival to its answer: method, version, names, preconditions, conflicts, retries.
+#
+# Source: pkg/registry/core/pod/storage/eviction.go (AcceptsGroupVersion, Create, propagateDryRun,
+# addConditionAndDeletePod), Kubernetes v1.36. What a pod's phase and budget decide is in `evictions`; where pods
+# and budgets live is the caller's (`EvictionStore`), and so is waiting between retries (500 ms in the server).
+
+
+TRIES = 20
+"""EvictionsRetry: how often a conflict is tried again before it becomes the answer."""
+
+VERSIONS = ("policy/v1", "policy/v1beta1")
+"""The apiVersions of an Eviction that are accepted; the second one is no longer served otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvictionRequest:
+    """`name` is the body's, `url_name` the path's. None is "not given" for the two preconditions.
+
+    `method` is HTTP's. `api_version` and `kind` are the body's; a body without them is a policy/v1 Eviction.
+    """
+
+    name: str
+    url_name: str
+    namespace: str = "default"
+    dry_run: tuple[str, ...] = ()
+    body_dry_run: tuple[str, ...] = ()
+    uid: str | None = None
+    resource_version: str | None = None
+    ignore_store_read_error: bool = False
+    method: str = "POST"
+    api_version: str = ""
+    kind: str = ""
+
+    @property
+    def is_dry_run(self) -> bool:
+        """Whatever is asked for, be it a word that nobody knows (apiserver pkg/util/dryrun, IsDryRun)."""
+        return bool(self.body_dry_run or self.dry_run)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    pod: Pod
+    resource_version: str
+
+
+class EvictionStore(Protocol):
+    """The pods and budgets of one namespace. Refusals are `Answer`s; None means done."""
+
+    def get(self, name: str) -> Stored | None: ...
+
+    def guards(self, pod: Pod) -> Sequence[Budget]: ...
+
+    def budget(self, name: str) -> Budget | None: ...
+
+    def write(self, budget: Budget) -> bool:
+        """Write the status; False when somebody else wrote in between."""
+        ...
+
+    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> Answer | None:
+        """Mark the pod as a disruption target and delete it, if the preconditions hold (see `conflict`)."""
+        ...
+
+
+def not_an_eviction(request: EvictionRequest) -> Answer | None:
+    """The refusal of a request that does not create an Eviction: another method, or something else in the body."""
+    if request.method != "POST":
+        # Not even with a body that would be right: the subresource can only be created.
+        return _refused(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+    version, kind = request.api_version or VERSIONS[0], request.kind or "Eviction"
+    if version in VERSIONS and kind == "Eviction":
+        return None
+    text = f'{kind} in version "{version.rpartition("/")[2]}" cannot be handled as a Eviction'
+    return _refused(400, "BadRequest", f'{text}: no kind "{kind}" is registered for version "{version}"')
+
+
+def malformed(request: EvictionRequest) -> Answer | None:
+    """The refusal of a request that is wrong by itself."""
+    refusal = not_an_eviction(request)
+    if refusal is not None:
+        return refusal
+    if request.name != request.url_name:
+        return _refused(400, "BadRequest", "name in URL does not match name in Eviction object")
+    if request.ignore_store_read_error:
+        field = "deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential"
+        text = "can not be set for pod eviction, try after removing the option"
+        return _refused(
+            422, "Invalid", f'Eviction.policy "{request.name}" is invalid: {field}: Invalid value: true: {text}'
+        )
+    if request.dry_run and request.body_dry_run and request.dry_run != request.body_dry_run:
+        asked, given = (f"[{' '.join(words)}]" for words in (request.dry_run, request.body_dry_run))
+        text = f"Non-matching dry-run options in request and content: {asked} and {given}"
+        return _refused(500, "InternalError", f"Internal error occurred: {text}")
+    return None
+
+
+def not_found(name: str) -> Answer:
+    return _refused(404, "NotFound", f'pods "{name}" not found')
+
+
+def namespace_terminating(name: str, namespace: str) -> Answer:
+    """What admission answers to every eviction in a namespace that is being deleted, before the pod is read.
+
+    Its cause is NamespaceTerminating, not DisruptionBudget.
+    """
+    text = f"unable to create new content in namespace {namespace} because it is being terminated"
+    return _refused(403, "Forbidden", f'pods "{name}" is forbidden: {text}')
+
+
+def conflict(stored: Stored, uid: str | None, resource_version: str | None) -> Answer | None:
+    """The 409 for preconditions that do not hold, UID first."""
+    subject = f'Operation cannot be fulfilled on Pod "{stored.pod.name}": the'
+    if uid is not None and uid != stored.pod.uid:
+        text = f"UID in the precondition ({uid}) does not match the UID in record ({stored.pod.uid})"
+        return _refused(409, "Conflict", f"{subject} {text}. The object might have been deleted and then recreated")
+    if resource_version is not None and resource_version != stored.resource_version:
+        text = f"ResourceVersion in the precondition ({resource_version}) does not match"
+        record = f"the ResourceVersion in record ({stored.resource_version})"
+        return _refused(409, "Conflict", f"{subject} {text} {record}. The object might have been modified")
+    return None
+
+
+def serve(request: EvictionRequest, store: EvictionStore, now: datetime) -> Answer:
+    """Answer one request against `store`, which is changed unless the request is a dry run."""
+    refusal = malformed(request)
+    if refusal is not None:
+        return refusal
+    found = _delete_if_unguarded(request, store, now)
+    if isinstance(found, Answer):
+        return found
+    answer = _judge(found.pod, request, store, now)
+    if not answer.ok:
+        return answer
+    ours = answer.checks_version and request.resource_version is None
+    version = found.resource_version if ours else request.resource_version
+    failure = store.delete(request.name, request.uid, version, request.is_dry_run)
+    if failure is not None and failure.code == 409 and ours and answer.budget is not None:
+        # The pod changed after it was seen as not Ready; it may be Ready now and then needs the budget.
+        return still_processing(answer.budget)
+    return failure or answer
+
+
+def _delete_if_unguarded(request: EvictionRequest, store: EvictionStore, now: datetime) -> Answer | Stored:
+    """Delete a pod whose phase needs no budget; any other one is returned, to be judged."""
+    tries = TRIES if request.resource_version is None else 1
+    failure = not_found(request.name)
+    for _ in range(tries):
+        stored = store.get(request.name)
+        if stored is None:
+            return not_found(request.name)
+        answer = evict(stored.pod, (), now)
+        if answer.why not in (Why.PHASE, Why.DELETING):
+            return stored
+        ours = answer.checks_version and request.resource_version is None
+        version = stored.resource_version if ours else request.resource_version
+        refused = store.delete(request.name, request.uid, version, request.is_dry_run)
+        if refused is None:
+            return answer
+        failure = refused
+        if refused.code != 409:
+            break
+    return failure
+
+
+def _judge(pod: Pod, request: EvictionRequest, store: EvictionStore, now: datetime) -> Answer:
+    """Ask the budget, and take from it; a lost race for the budget is tried again."""
+    guards = store.guards(pod)
+    for _ in range(TRIES):
+        answer = evict(pod, guards, now, dry_run=request.is_dry_run)
+        if answer.after is None or store.write(answer.after):
+            return answer
+        again = store.budget(answer.after.name)
+        if again is None:
+            name = answer.after.name
+            return _refused(404, "NotFound", f'poddisruptionbudgets.policy "{name}" not found')
+        guards = (again,)
+    subject = f'poddisruptionbudgets.policy "{guards[0].name}"'
+    text = "the object has been modified; please apply your changes to the latest version and try again"
+    return _refused(409, "Conflict", f"Operation cannot be fulfilled on {subject}: {text}")
+
+
+def _refused(code: int, reason: str, message: str) -> Answer:
+    return Answer(code, Why.REQUEST, reason, message)
+
+
+# How kubectl drain removes pods: by eviction or by deletion, and what it does with each answer.
+#
+# Source: staging/src/k8s.io/kubectl/pkg/drain/drain.go (DeleteOrEvictPods, makeDeleteOptions, EvictPod, evictPods),
+# Kubernetes v1.36. Waiting for pods that were asked to go is in `waiting`.
+
+
+RETRY_AFTER = timedelta(seconds=5)
+"""How long kubectl sleeps before it asks again; it looks at no Retry-After."""
+
+NAMESPACE_TERMINATING = "NamespaceTerminating"
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalOptions:
+    """kubectl drain's flags. A negative `grace_seconds` leaves each pod its own; 0 kills at once."""
+
+    grace_seconds: int = -1
+    disable_eviction: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """One request. `eviction_version` is the Eviction's apiVersion, "" where it is a plain DELETE.
+
+    `grace_seconds` None sends none. kubectl sends no UID: whoever has the name when it arrives goes.
+    """
+
+    namespace: str
+    name: str
+    eviction_version: str = ""
+    grace_seconds: int | None = None
+    dry_run: bool = False
+
+    @property
+    def evicts(self) -> bool:
+        return bool(self.eviction_version)
+
+
+class Next(str, Enum):
+    """What follows an answer to an eviction."""
+
+    WAIT = "wait"  # it goes: wait until it is gone
+    GONE = "gone"
+    RETRY = "retry"  # in RETRY_AFTER, with the pod as it is then
+    FAILED = "failed"  # the pod, and with it its node; the other pods go on
+
+
+def removals(pods: Iterable[Pod], options: RemovalOptions, eviction_version: str) -> tuple[Removal, ...]:
+    """The requests for `pods`; `eviction_version` is what discovery offers (`discovery.eviction_version`)."""
+    version = "" if options.disable_eviction else eviction_version
+    # Whatever else a server offers, kubectl knows two versions, and the older one is its fallback.
+    known = version if version in ("", "policy/v1") else "policy/v1beta1"
+    grace = options.grace_seconds if options.grace_seconds >= 0 else None
+    return tuple(Removal(p.namespace, p.name, known, grace, options.dry_run) for p in pods)
+
+
+def after_eviction(code: int, causes: Collection[str], deleting: bool) -> Next:
+    """What kubectl does after an eviction was answered with HTTP `code`.
+
+    `causes` are the reasons of the Status' causes; `deleting` says whether the pod, as it was last read,
+    has a deletionTimestamp. A namespace that is being deleted refuses every eviction of its pods, and
+    deletes them itself: kubectl asks until the pod is marked, and then only waits.
+    """
+    if 200 <= code < 300:
+        return Next.WAIT
+    if code == 404:
+        return Next.GONE
+    if code == 429:
+        return Next.RETRY
+    if code == 403 and NAMESPACE_TERMINATING in causes:
+        return Next.WAIT if deleting else Next.RETRY
+    return Next.FAILED
+
+
+def timed_out_text(pod: Pod, timeout: str) -> str:
+    """kubectl's error for a pod it could not evict before --timeout, which is written as Go writes it (1m30s)."""
+    return f'error when evicting pods/"{pod.name}" -n "{pod.namespace}": global timeout reached: {timeout}'

@@ -1,0 +1,362 @@
+"""What comes after an evicted pod: when its controller replaces it, and whether on the node it left.
+
+Sources: pkg/controller/controller_utils.go (IsPodActive), pkg/controller/statefulset, pkg/controller/job,
+pkg/controller/daemon/util/daemonset_util.go, pkg/scheduler/framework/plugins/nodeunschedulable.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_eksdoc.amazon.upgrades.software import KNOWN, Needed
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import Severity
+from kubectl_eksdoc.model.kinds import KindRead
+from kubectl_eksdoc.model.network import Webhook
+from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT
+from kubectl_eksdoc.model.pods import ENDED, Owner, Pod, Toleration
+from kubectl_eksdoc.model.selectors import Labels, from_parts
+from kubectl_eksdoc.model.workloads import Workload
+
+
+class Replacement(str, Enum):
+    """When the next pod is created."""
+
+    FIRST = "first"  # by a rollout that surges: it is Ready before the old one stops
+    AT_ONCE = "at-once"  # at the eviction: old and new overlap, both need room
+    AFTER_GONE = "after-gone"  # same name, so only when the old object is gone
+    JOB = "job"  # a new pod starts over after the Job's back-off, if backoffLimit allows; the work is lost
+    SAME_NODE = "same-node"  # a DaemonSet's: it ignores the cordon
+    NEVER = "never"  # nobody creates it again
+    UNKNOWN = "unknown"  # a controller we know nothing of
+
+
+_BY_OWNER = {
+    "ReplicaSet": ("apps", Replacement.AT_ONCE),
+    "ReplicationController": ("", Replacement.AT_ONCE),
+    "StatefulSet": ("apps", Replacement.AFTER_GONE),
+    "Job": ("batch", Replacement.JOB),
+    "DaemonSet": ("apps", Replacement.SAME_NODE),
+}
+"""By kind: of which group it is, and what it does."""
+_LEAVES_FINISHED = (Replacement.AT_ONCE, Replacement.JOB)
+
+
+def by_owner(owner: Owner | None) -> Replacement:
+    """What this kind of controller does about an evicted pod."""
+    if owner is None:
+        return Replacement.NEVER
+    known = _BY_OWNER.get(owner.kind)
+    return known[1] if known is not None and known[0] == owner.group else Replacement.UNKNOWN
+
+
+def replacement(pod: Pod) -> Replacement:
+    """What happens after `pod` is evicted.
+
+    A mirror pod's static pod goes on running. ReplicaSets and Jobs have dealt with a finished pod before
+    it is evicted, while a StatefulSet needs its name back.
+    """
+    if pod.annotations and pod.mirror:
+        return Replacement.NEVER
+    after = by_owner(pod.owner)
+    return Replacement.NEVER if pod.phase in ENDED and after in _LEAVES_FINISHED else after
+
+
+def comes_back_to_its_node(pod: Pod) -> bool:
+    """Whether it is a DaemonSet's, one that has ended included; asked of every pod there is, and of few it is true."""
+    owner = pod.owner
+    return owner is not None and owner.kind == "DaemonSet" and replacement(pod) is Replacement.SAME_NODE
+
+
+def tolerates_cordon(tolerations: Sequence[Toleration]) -> Toleration | None:
+    """The toleration by which the scheduler ignores that a node is unschedulable."""
+    for toleration in tolerations:
+        if toleration.tolerates(UNSCHEDULABLE_TAINT, "", "NoSchedule"):
+            return toleration
+    return None
+
+
+def returns_to_node(pod: Pod, workload: Workload | None) -> str:
+    """Why the pod's replacement can come back to the cordoned node, or "" when it cannot.
+
+    `workload` is the pod's own controller (for a ReplicaSet's pod the ReplicaSet): its template decides.
+    Without it the pod itself must do, which carries what admission added, too.
+    """
+    if replacement(pod) is Replacement.NEVER:
+        return ""
+    if replacement(pod) is Replacement.SAME_NODE:
+        return "its DaemonSet tolerates the cordon"
+    if workload is not None and workload.pinned_to and workload.pinned_to == pod.node:
+        return f"its template sets spec.nodeName {workload.pinned_to}, so the scheduler is not asked"
+    toleration = tolerates_cordon(pod.tolerations if workload is None else workload.template_tolerations)
+    if toleration is None:
+        return ""
+    if not toleration.key:
+        return "it tolerates every taint, the cordon included"
+    return f"it tolerates {UNSCHEDULABLE_TAINT}"
+
+
+# What replacements need while a drain goes on, and the pods that serve it.
+#
+# Evicting the only backend of some of these stops replacements in the whole cluster: nothing can be created
+# (a webhook that fails closed), no volume attaches, no name resolves. Others come back before anybody waits for them:
+# how bad it is stands in knowledge/software.json, with its reason.
+
+
+_CONTROLLERS = {
+    label: each.replacements_need
+    for each in KNOWN
+    if each.replacements_need
+    for _, label in (*each.labels, *each.controller_labels)
+}
+"""Value of one of `_NAME_LABELS` on a pod → what it is. Values as the projects' own charts set them."""
+
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+"""The label by which the API server names every namespace."""
+
+_NAME_LABELS = ("app.kubernetes.io/name", "k8s-app", "app")
+
+
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """`pods` serve `what` and are Ready; `why` says what stops without them, `severity` how bad that is."""
+
+    what: str
+    why: str
+    pods: tuple[Pod, ...]
+    severity: Severity = Severity.CRITICAL
+
+
+def guards_pod_creation(webhook: Webhook) -> bool:
+    """True for a webhook that must answer before a pod can be created or evicted."""
+    return webhook.fails_closed and any(
+        ("*" in rule.operations or "CREATE" in rule.operations)
+        and ("" in rule.groups or "*" in rule.groups)
+        and any(r in ("*", "*/*", "pods", "pods/*", "pods/eviction", "*/eviction") for r in rule.resources)
+        for rule in webhook.rules
+    )
+
+
+def calls(webhook: Webhook, pod: Pod, namespaces: Mapping[str, Labels] | None) -> bool:
+    """Whether its selectors let it be called for a pod like `pod`.
+
+    `namespaces` are labels by name; None, or a pod's namespace that is missing there, counts as selected.
+    """
+    if not webhook.object_selector.matches(pod.labels):
+        return False
+    labels = namespaces.get(pod.namespace) if namespaces is not None else None
+    if labels is None:
+        return True
+    return webhook.namespace_selector.matches({NAMESPACE_NAME: pod.namespace, **labels})
+
+
+def needed_backends(cluster: Cluster) -> tuple[Backends, ...]:
+    """Everything replacements need that some ready pod of this cluster serves, sorted by name."""
+    ready = [p for p in cluster.pods if p.ready and p.node and p.deletion_deadline is None]
+    found = [*_controllers(ready), *_webhooks(cluster, ready)]
+    return tuple(sorted((b for b in found if b.pods), key=lambda b: b.what))
+
+
+def _controllers(ready: Iterable[Pod]) -> Iterable[Backends]:
+    serving: dict[Needed, list[Pod]] = defaultdict(list)
+    roles: dict[int, Needed | None] = {}  # replicas share their labels
+    for pod in ready:
+        if id(pod.labels) not in roles:
+            known = (_CONTROLLERS.get(pod.labels.get(label, "")) for label in _NAME_LABELS)
+            roles[id(pod.labels)] = next(filter(None, known), None)
+        role = roles[id(pod.labels)]
+        # A DaemonSet has one on every node: a drain takes none of them away.
+        if role and not pod.of_daemon_set:
+            serving[role].append(pod)
+    for role, pods in serving.items():
+        yield Backends(role.what, role.effect, tuple(pods), role.severity)
+
+
+def _webhooks(cluster: Cluster, ready: Iterable[Pod]) -> Iterable[Backends]:
+    if not cluster.webhooks:
+        return
+    services = {s.key: s for s in cluster.services}
+    endpoints = _ready_endpoints(cluster)
+    by_namespace: dict[str, list[Pod]] = defaultdict(list)
+    for pod in ready:
+        by_namespace[pod.namespace].append(pod)
+    unread = cluster.unread(kinds.NAMESPACES)
+    namespaces = None if unread else {n.name: n.labels for n in cluster.namespaces}
+    for webhook in cluster.webhooks:
+        service = services.get(webhook.service_key)
+        if service is None or not service.selector or not guards_pod_creation(webhook):
+            continue
+        if not any(calls(webhook, pod, namespaces) for pod in cluster.pods):
+            continue
+        serving = endpoints.get(service.key)
+        selector = from_parts(service.selector)
+        pods = tuple(
+            p
+            for p in by_namespace[service.namespace]
+            if (selector.matches(p.labels) if serving is None else p.uid in serving)
+        )
+        yield Backends(
+            f"webhook {webhook.name}",
+            f"{webhook.configuration_kind} {webhook.configuration} fails closed: without it no pod it is called for "
+            "can be created",
+            pods,
+        )
+
+
+def _ready_endpoints(cluster: Cluster) -> dict[str, set[str]]:
+    """UIDs of the pods the API server reaches by each Service; one without slices is told by its selector."""
+    ready: dict[str, set[str]] = defaultdict(set)
+    for piece in cluster.endpoint_slices:
+        uids = ready[f"{piece.namespace}/{piece.service}"]
+        uids.update(e.pod_uid for e in piece.endpoints if e.ready and e.pod_uid)
+    return ready
+
+
+# How many pods a pod's controller wants: the lookup by which a budget's percentage gets its base.
+#
+# The order of the finders and what each of them accepts are those of the disruption controller
+# (pkg/controller/disruption/disruption.go: finders, getPodReplicaSet, getPodDeployment …, getScaleController).
+
+
+_APPS = ("apps", "extensions")
+
+# Kinds the API server serves without a scale subresource, as the controller's error names them.
+_WITHOUT_SCALE = {
+    ("batch", "Job"): "jobs.batch",
+    ("batch", "CronJob"): "cronjobs.batch",
+    ("apps", "DaemonSet"): "daemonsets.apps",
+    ("", "Node"): "nodes",
+    ("", "Pod"): "pods",
+}
+_WITH_SCALE = frozenset({("apps", "ReplicaSet"), ("apps", "Deployment"), ("apps", "StatefulSet")}) | {
+    ("", "ReplicationController")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A controller that counts (`uid`: a Deployment counts once for all its ReplicaSets) and what it wants."""
+
+    uid: str
+    replicas: int
+    kind: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NoScale:
+    """The controller answers with this error, and fails to sync the budget."""
+
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleNotRead:
+    """The facts do not tell: `missing` is the resource that was not read or a kind that is never read."""
+
+    missing: str
+    because: str
+
+
+Found = Scale | NoScale | ScaleNotRead
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """An index of workloads by what an owner reference says. Build it with `Scales.of`.
+
+    `unread` maps a kind to why its objects are not (all) known. With `complete`, `workloads` is all there
+    is in the world: an owner that is not among them does not exist, or has no scale.
+    """
+
+    by_name: Mapping[tuple[str, str, str], Workload]
+    unread: Mapping[str, KindRead]
+    complete: bool = False
+
+    @classmethod
+    def of(cls, workloads: Iterable[Workload], unread: Iterable[KindRead] = (), *, complete: bool = False) -> Scales:
+        return cls(
+            {(w.kind, w.namespace, w.name): w for w in workloads},
+            {read.resource.kind: read for read in unread},
+            complete,
+        )
+
+    def find(self, owner: Owner, namespace: str) -> Found | None:
+        """The scale behind a controllerRef; None where the controller finds no such object."""
+        for finder in (self.replication_controller, self.deployment, self.replica_set, self.stateful_set):
+            found = finder(owner, namespace)
+            if found is not None:
+                return found
+        return self.unknown_because_unread(owner, namespace) or self.scale_subresource(owner, namespace)
+
+    def replication_controller(self, owner: Owner, namespace: str) -> Scale | None:
+        return _scale(self._get(owner, namespace, "ReplicationController", ("",)))
+
+    def deployment(self, owner: Owner, namespace: str) -> Scale | None:
+        """Of a ReplicaSet's pod: the Deployment behind the ReplicaSet."""
+        replica_set = self._get(owner, namespace, "ReplicaSet", _APPS)
+        if replica_set is None or replica_set.owner is None:
+            return None
+        return _scale(self._get(replica_set.owner, namespace, "Deployment", _APPS))
+
+    def replica_set(self, owner: Owner, namespace: str) -> Scale | None:
+        """A ReplicaSet that no Deployment controls; whose Deployment, in which group, is not asked."""
+        replica_set = self._get(owner, namespace, "ReplicaSet", _APPS)
+        if replica_set is None or (replica_set.owner is not None and replica_set.owner.kind == "Deployment"):
+            return None
+        return _scale(replica_set)
+
+    def stateful_set(self, owner: Owner, namespace: str) -> Scale | None:
+        return _scale(self._get(owner, namespace, "StatefulSet", ("apps",)))
+
+    def scale_subresource(self, owner: Owner, namespace: str) -> Found | None:
+        """What GET …/scale of the owner says, as far as facts can tell."""
+        error = _WITHOUT_SCALE.get((owner.group, owner.kind))
+        if error is not None:
+            return NoScale(f"{error} does not implement the scale subresource")
+        workload = self.by_name.get((owner.kind, namespace, owner.name))
+        if workload is not None and workload.uid == owner.uid:
+            return _scale(workload)
+        if (owner.group, owner.kind) in _WITH_SCALE:
+            return None
+        if self.complete:
+            return NoScale(f'no matches for kind "{owner.kind}" in group "{owner.group}"')
+        return ScaleNotRead(_resource_of(owner), f"the scale of {owner.kind} {owner.name} is not among the facts")
+
+    def unknown_because_unread(self, owner: Owner, namespace: str) -> ScaleNotRead | None:
+        """Whether a kind that decides about this owner was not read."""
+        if (owner.group, owner.kind) not in _WITH_SCALE:
+            return None
+        held = self.by_name.get((owner.kind, namespace, owner.name))
+        if held is None:
+            return self._not_read(owner.kind)
+        if held.uid == owner.uid and held.owner is not None and held.owner.kind == "Deployment":
+            return self._not_read("Deployment")
+        return None
+
+    def _not_read(self, kind: str) -> ScaleNotRead | None:
+        read = self.unread.get(kind)
+        if read is None:
+            return None
+        return ScaleNotRead(read.resource.full_name, f"{read.resource.plural} were not read ({read.state.value})")
+
+    def _get(self, owner: Owner, namespace: str, kind: str, groups: tuple[str, ...]) -> Workload | None:
+        """The object the reference means; another one of the same name (by UID) does not count."""
+        if owner.kind != kind or owner.group not in groups:
+            return None
+        workload = self.by_name.get((kind, namespace, owner.name))
+        return workload if workload is not None and workload.uid == owner.uid else None
+
+
+def _scale(workload: Workload | None) -> Scale | None:
+    if workload is None:
+        return None
+    return Scale(workload.uid, workload.replicas, workload.kind, workload.name)
+
+
+def _resource_of(owner: Owner) -> str:
+    return f"{owner.kind}.{owner.group}" if owner.group else owner.kind

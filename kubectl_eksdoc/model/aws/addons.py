@@ -1,0 +1,149 @@
+"""EKS add-ons: as they are, as they could be, and how they were updated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Absent, Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """What EKS says is wrong. `code` such as ``ConfigurationConflict``."""
+
+    code: str
+    message: str
+    resources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Addon:
+    """As it is (DescribeAddon). `configuration` is what the user gave, JSON or YAML, "" for nothing; how conflicts were
+    resolved is not in it: only an `Update` says that."""
+
+    name: str
+    version: str
+    status: str
+    configuration: str = ""
+    role: str = ""
+    namespace: str = ""
+    issues: tuple[Issue, ...] = ()
+    changed: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """A Kubernetes version that an add-on's version is for; `default`: the one that EKS installs there."""
+
+    kubernetes: str
+    default: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AddonVersion:
+    """One that could be installed (DescribeAddonVersions)."""
+
+    version: str
+    fits: tuple[Fits, ...]
+    needs_configuration: bool = False
+
+    def is_default_for(self, kubernetes: str) -> bool:
+        return any(each.kubernetes == kubernetes and each.default for each in self.fits)
+
+
+@dataclass(frozen=True, slots=True)
+class AddonVersions:
+    """Those of one add-on, as EKS lists them: the newest first. `kind`: what it is for; `by`: who publishes it."""
+
+    name: str
+    kind: str
+    by: str
+    versions: tuple[AddonVersion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AddonConfiguration:
+    """What may be configured of a version (DescribeAddonConfiguration): a JSON Schema of draft 6 so far. Some versions
+    have none, and older ones cannot be configured: it is unknown then, and nothing follows from that."""
+
+    name: str
+    version: str
+    schema: Doc | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One that was asked for (DescribeUpdate). `parameters` by the names EKS gives them, such as ``AddonVersion`` and
+    ``ResolveConflicts``; `status` such as ``Successful``."""
+
+    id: str
+    type: str
+    status: str
+    parameters: tuple[tuple[str, str], ...] = ()
+    begun: datetime | None = None
+    errors: tuple[Issue, ...] = ()
+
+    def parameter(self, name: str) -> str:
+        """ "" where it was not given."""
+        return next((value for key, value in self.parameters if key == name), "")
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateCall:
+    """What UpdateAddon is asked for. `mode` as EKS spells it; `values`: the whole document as text, None to send none,
+    with which EKS keeps what it has. `token`: the same one twice is the same update."""
+
+    addon: str
+    version: str
+    mode: str
+    values: str | None
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class VersionSide:
+    """What is known of a version: its chart's defaults, and the schema of its configuration."""
+
+    version: str
+    chart: Doc | Unknown
+    schema: Doc | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class AddonSide:
+    """What AWS says of an installed add-on and of an update of it to `target`. `values`: the configuration of today;
+    `offered`: whether EKS offers the target for this cluster; `steps`: the versions to go by, the target last;
+    `between`: all that are newer than the installed one, up to the target, the oldest first."""
+
+    addon: Addon
+    now: VersionSide
+    target: VersionSide
+    values: Doc | Unknown
+    offered: bool | Unknown
+    steps: tuple[str, ...]
+    between: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateHistory:
+    """`updates` are the latest that EKS lists, the newest first; `unseen`: so many more it lists, of which nothing was
+    asked. `values`: by the id of an update, the configuration values that it gave; one that is not there gave none."""
+
+    updates: tuple[Update | Unknown, ...]
+    unseen: int = 0
+    values: Mapping[str, Doc | Unknown] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AddonPast:
+    """What AWS says of an installed add-on and of what was done to it. `update` is the one that is looked at, Absent
+    where EKS knows of none."""
+
+    addon: Addon
+    now: VersionSide
+    values: Doc | Unknown
+    history: UpdateHistory | Unknown
+    update: Update | Unknown | Absent

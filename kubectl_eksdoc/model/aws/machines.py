@@ -1,0 +1,221 @@
+"""Instances and what they are launched from: launch templates, images, node groups, auto scaling groups.
+
+Source of the shapes: botocore 1.44.5, ec2/2016-11-15, autoscaling/2011-01-01, eks/2017-11-01.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Issue
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataOptions:
+    """Of an instance, all of them. `tokens`: ``required`` (IMDSv2 only) or ``optional``; `hop_limit`: the IP TTL of the
+    answer that carries a token, 1 to 64. `pending`: they were changed, and do not hold yet."""
+
+    tokens: str
+    hop_limit: int
+    endpoint: bool = True
+    ipv6: bool = False
+    pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SaidOptions:
+    """What a launch template, an account or a class of nodes says of them; None (tokens: "") where it says nothing.
+    `tags`: whether instances find their own tags there. `enforced`, of an account: an instance whose tokens are not
+    required is not launched."""
+
+    tokens: str = ""
+    hop_limit: int | None = None
+    endpoint: bool | None = None
+    ipv6: bool | None = None
+    tags: bool | None = None
+    enforced: bool | None = None
+
+    @property
+    def nothing(self) -> bool:
+        return self == SaidOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateVersion:
+    """One version of a launch template; `image` is "" where it leaves that to whoever launches."""
+
+    id: str
+    name: str
+    number: int
+    options: SaidOptions = SaidOptions()
+    image: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateRef:
+    """By which a launch template's version is meant: a number, ``$Latest`` or ``$Default``; one of `id` and `name` may
+    be ""."""
+
+    id: str
+    name: str = ""
+    version: str = "$Default"
+
+    def __str__(self) -> str:
+        return f"{self.name or self.id} {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """`template` and `scaling_group` are those its tags name, None and "" where there are none."""
+
+    id: str
+    image: str = ""
+    type: str = ""
+    state: str = ""
+    options: MetadataOptions | None = None
+    template: TemplateRef | None = None
+    scaling_group: str = ""
+    launched: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An AMI. `v2`: it says ``ImdsSupport: v2.0``, by which launches that say nothing get IMDSv2 only and two hops."""
+
+    id: str
+    name: str = ""
+    v2: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroup:
+    """A managed one (DescribeNodegroup). `template` is its owner's own launch template, None where EKS made one.
+    `at_once`: so many of its nodes an update makes unavailable, ``1`` or ``33 %``, "" where that is not told. `issues`:
+    what EKS calls unhealthy in it. `size`: nodes that it wants, between `least` and `most`. `capacity`: ``ON_DEMAND``,
+    ``SPOT``, ``CAPACITY_BLOCK``; `strategy`: of its updates, ``DEFAULT`` or ``MINIMAL``; `disk`: of each node, in GiB,
+    None where a launch template says it."""
+
+    name: str
+    ami_type: str = ""
+    release: str = ""
+    version: str = ""
+    status: str = ""
+    template: TemplateRef | None = None
+    scaling_groups: tuple[str, ...] = ()
+    created: datetime | None = None
+    at_once: str = ""
+    issues: tuple[Issue, ...] = ()
+    subnets: tuple[str, ...] = ()
+    size: int | None = None
+    least: int | None = None
+    most: int | None = None
+    capacity: str = ""
+    instance_types: tuple[str, ...] = ()
+    strategy: str = ""
+    disk: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingGroup:
+    """An auto scaling group; `template` is what it launches from next, None for an old launch configuration, which is
+    `configuration` then. `mixed`: it stands in a policy of several instance types; `others`: templates from which it
+    launches some of these types."""
+
+    name: str
+    template: TemplateRef | None = None
+    mixed: bool = False
+    others: tuple[TemplateRef, ...] = ()
+    configuration: str = ""
+
+
+V1_DAYS = 14
+"""So far back requests without a token are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class V1Calls:
+    """Requests to the metadata service of an instance without a token (IMDSv1), as CloudWatch has counted them:
+    `answered` (MetadataNoToken) and `rejected` (MetadataNoTokenRejected), None without figures; on so many `days`."""
+
+    answered: int | None = None
+    rejected: int | None = None
+    days: int = 0
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PodIdentity:
+    """A service account whose pods have a role by EKS Pod Identity (ListPodIdentityAssociations)."""
+
+    namespace: str
+    service_account: str
+
+
+@dataclass(frozen=True, slots=True)
+class MachineKeys:
+    """What is asked for by name. `account`: its defaults and who has a role by Pod Identity, too."""
+
+    instances: tuple[str, ...] = ()
+    node_groups: tuple[str, ...] = ()
+    scaling_groups: tuple[str, ...] = ()
+    templates: tuple[TemplateRef, ...] = ()
+    images: tuple[str, ...] = ()
+    configurations: tuple[str, ...] = ()
+    account: bool = False
+
+    @property
+    def any(self) -> bool:
+        return self != MachineKeys()
+
+    def without(self, other: MachineKeys) -> MachineKeys:
+        """Those that are not in `other`."""
+        return MachineKeys(
+            tuple(each for each in self.instances if each not in other.instances),
+            tuple(each for each in self.node_groups if each not in other.node_groups),
+            tuple(each for each in self.scaling_groups if each not in other.scaling_groups),
+            tuple(each for each in self.templates if each not in other.templates),
+            tuple(each for each in self.images if each not in other.images),
+            tuple(each for each in self.configurations if each not in other.configurations),
+            self.account and not other.account,
+        )
+
+    def and_also(self, other: MachineKeys) -> MachineKeys:
+        return MachineKeys(
+            (*self.instances, *other.instances),
+            (*self.node_groups, *other.node_groups),
+            (*self.scaling_groups, *other.scaling_groups),
+            (*self.templates, *other.templates),
+            (*self.images, *other.images),
+            (*self.configurations, *other.configurations),
+            self.account or other.account,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MachinesTold:
+    """Each answer by its name. What is not in here was not asked for. `configurations`: launch configurations, which
+    say what a version of a launch template does."""
+
+    instances: Mapping[str, Instance | Absent | Unknown] = field(default_factory=dict)
+    node_groups: Mapping[str, NodeGroup | Absent | Unknown] = field(default_factory=dict)
+    scaling_groups: Mapping[str, ScalingGroup | Absent | Unknown] = field(default_factory=dict)
+    templates: Mapping[TemplateRef, TemplateVersion | Absent | Unknown] = field(default_factory=dict)
+    images: Mapping[str, Image | Absent | Unknown] = field(default_factory=dict)
+    account: SaidOptions | Unknown = NOT_ASKED
+    identities: Set[PodIdentity] | Unknown = NOT_ASKED
+    configurations: Mapping[str, TemplateVersion | Absent | Unknown] = field(default_factory=dict)
+
+    def and_also(self, other: MachinesTold) -> MachinesTold:
+        """With what was told later; the account's own is told but once."""
+        return MachinesTold(
+            {**self.instances, **other.instances},
+            {**self.node_groups, **other.node_groups},
+            {**self.scaling_groups, **other.scaling_groups},
+            {**self.templates, **other.templates},
+            {**self.images, **other.images},
+            other.account if self.account is NOT_ASKED else self.account,
+            other.identities if self.identities is NOT_ASKED else self.identities,
+            {**self.configurations, **other.configurations},
+        )

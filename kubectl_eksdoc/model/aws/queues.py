@@ -1,0 +1,145 @@
+"""Queues, rules that fill them, the keys they are encrypted with, and the policies that allow it all.
+
+Source of the shapes: botocore 1.44.5, sqs/2012-11-05, events/2015-10-07, kms/2014-11-01, iam/2010-05-08,
+monitoring/2010-08-01, ec2/2016-11-15 (DescribeSpotInstanceRequests).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Of SQS. `policy` is None where it has none; `key`: the id, ARN or alias of its KMS key, "" where SQS encrypts it
+    itself or nobody does. `waiting`: messages that nobody has fetched, about so many."""
+
+    name: str
+    url: str
+    arn: str
+    policy: Doc | Unknown | None = None
+    key: str = ""
+    retention_s: int | None = None
+    waiting: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Of KMS. `manager` is ``CUSTOMER`` or ``AWS``: nobody can change the policy of the latter."""
+
+    arn: str
+    manager: str
+    enabled: bool = True
+    policy: Doc | Unknown = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Of EventBridge's default bus; `pattern` is None for one that goes by the clock."""
+
+    name: str
+    arn: str
+    pattern: Doc | Unknown | None
+    state: str = "ENABLED"
+
+    @property
+    def enabled(self) -> bool:
+        return self.state.startswith("ENABLED")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a rule calls. `shaped`: it is given something else than the event (Input, InputPath, InputTransformer)."""
+
+    id: str
+    arn: str
+    shaped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RolePolicies:
+    """What a role is allowed by policies of its own, each with its name. `unread`: those that could not be read;
+    `boundary`: its permissions boundary, None where it has none."""
+
+    arn: str
+    documents: tuple[tuple[str, Doc], ...] = ()
+    unread: tuple[Unknown, ...] = ()
+    boundary: Doc | Unknown | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A Spot instance that EC2 is about to take back (status code ``marked-for-termination`` and its like)."""
+
+    instance: str
+    code: str
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FiguresOf:
+    """What CloudWatch is asked about: a queue ("" for none) and rules, in the day before `until`."""
+
+    queue: str
+    rules: tuple[str, ...]
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Sums of CloudWatch over the day before, by rule: events that it matched, and targets it failed to call. Of the
+    queue in the last hour: fetches that came back empty, and messages that were deleted. None: no figures at all."""
+
+    matched: Mapping[str, int] = field(default_factory=dict)
+    failed: Mapping[str, int] = field(default_factory=dict)
+    empty: int | None = None
+    deleted: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptionKeys:
+    """What is asked for. `account`: namespace and name of the service account whose role by EKS Pod Identity is asked
+    for; `role`: the ARN of the role whose policies are; `instances`: those of which it is asked whether EC2 is about to
+    take them back."""
+
+    queue: str = ""
+    rules: bool = False
+    targets: tuple[str, ...] = ()
+    key: str = ""
+    account: tuple[str, str] | None = None
+    role: str = ""
+    figures: FiguresOf | None = None
+    instances: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptionTold:
+    """Each answer. `targets` by the name of the rule; `identity`: the ARN of the role by EKS Pod Identity; `notices` by
+    instance, of those that have one."""
+
+    queue: Queue | Absent | Unknown = NOT_ASKED
+    rules: tuple[Rule, ...] | Unknown = NOT_ASKED
+    targets: Mapping[str, tuple[Target, ...] | Unknown] = field(default_factory=dict)
+    key: Key | Absent | Unknown = NOT_ASKED
+    identity: str | Absent | Unknown = NOT_ASKED
+    policies: RolePolicies | Absent | Unknown = NOT_ASKED
+    figures: Figures | Unknown = NOT_ASKED
+    notices: Mapping[str, Notice] | Unknown = NOT_ASKED
+
+    def and_also(self, other: InterruptionTold) -> InterruptionTold:
+        """With what was told later; nothing is asked twice."""
+        return InterruptionTold(
+            other.queue if self.queue is NOT_ASKED else self.queue,
+            other.rules if self.rules is NOT_ASKED else self.rules,
+            {**self.targets, **other.targets},
+            other.key if self.key is NOT_ASKED else self.key,
+            other.identity if self.identity is NOT_ASKED else self.identity,
+            other.policies if self.policies is NOT_ASKED else self.policies,
+            other.figures if self.figures is NOT_ASKED else self.figures,
+            other.notices if self.notices is NOT_ASKED else self.notices,
+        )

@@ -1,0 +1,74 @@
+"""PodDisruptionBudgets: what they ask for and what their status says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from kubectl_eksdoc.model.selectors import Selector
+
+ALWAYS_ALLOW = "AlwaysAllow"
+IF_HEALTHY = "IfHealthyBudget"
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """An IntOrString: `percent` says which; `value` is never negative in a budget the API accepted."""
+
+    value: int
+    percent: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.value}%" if self.percent else str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetStatus:
+    """The numbers the disruption controller writes."""
+
+    allowed: int
+    current: int
+    desired: int
+    expected: int
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """One budget. Exactly one of `min_available`, `max_unavailable` is set in what the API accepts.
+
+    `condition_reason` is that of the DisruptionAllowed condition, "" when there is none;
+    `disrupted` maps pod names to the time their eviction was granted (status.disruptedPods).
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    selector: Selector
+    status: BudgetStatus
+    min_available: Amount | None = None
+    max_unavailable: Amount | None = None
+    unhealthy_policy: str = ""
+    generation: int = 0
+    observed_generation: int = 0
+    condition_status: str = ""
+    condition_reason: str = ""
+    condition_message: str = ""
+    disrupted: Mapping[str, datetime] = field(default_factory=dict)
+    key: str = field(init=False, repr=False, compare=False)  # ns/name, kept because it is asked for so often
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", f"{self.namespace}/{self.name}")
+
+    @property
+    def always_allows_unhealthy(self) -> bool:
+        return self.unhealthy_policy == ALWAYS_ALLOW
+
+    @property
+    def rule(self) -> str:
+        """The spec in a few words: ``minAvailable 75%``."""
+        if self.max_unavailable is not None:
+            return f"maxUnavailable {self.max_unavailable}"
+        if self.min_available is not None:
+            return f"minAvailable {self.min_available}"
+        return "no rule"

@@ -1,0 +1,232 @@
+"""The whole observation: every fact that was read, whose cluster it is, and what was not read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.model.aws.machines import SaidOptions
+from kubectl_eksdoc.model.changes import ChangesTold
+from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
+
+if TYPE_CHECKING:  # whoever reads manifests alone makes none of these
+    from kubectl_eksdoc.model.api_objects import Doc, Named
+    from kubectl_eksdoc.model.api_usage import ApiService, Definition, KindTold, Release
+    from kubectl_eksdoc.model.budgets import Budget
+    from kubectl_eksdoc.model.interruption import SpotEvent
+    from kubectl_eksdoc.model.network import EndpointSlice, Service, TargetGroupBinding, Webhook
+    from kubectl_eksdoc.model.nodes import Node
+    from kubectl_eksdoc.model.pods import LogOf, Pod
+    from kubectl_eksdoc.model.selectors import Labels
+    from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+    from kubectl_eksdoc.model.workloads import Autoscaler, CronJob, Job, Workload
+
+_TOLD = 3
+"""Objects that are not valid and named in what is said of their kind."""
+
+
+NO_TIME = datetime.fromtimestamp(0, timezone.utc)
+"""When a dump was taken of which no object tells a time."""
+
+
+class Source(str, Enum):
+    LIVE = "live"
+    SNAPSHOT = "snapshot"
+    DEMO = "demo"
+    FILE = "file"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which cluster this is; a field that could not be told is "" and is printed as unknown.
+
+    `uid` is that of Namespace kube-system: it outlives every name, and no two clusters share it. `unverified`: which of
+    cluster and region the command line alone says, sorted.
+    """
+
+    context: str = ""
+    cluster: str = ""
+    account: str = ""
+    region: str = ""
+    server_version: str = ""
+    uid: str = ""
+    unverified: tuple[str, ...] = ()
+
+    def given(self, cluster: str, region: str) -> Identity:
+        """With the names of the command line where nothing else tells them."""
+        return self.called("" if self.cluster else cluster, "" if self.region else region)
+
+    def called(self, cluster: str, region: str) -> Identity:
+        """With the names of the command line that are not "", whatever else tells; new ones are unverified."""
+        names = {"cluster": cluster or self.cluster, "region": region or self.region}
+        new = {field for field, name in names.items() if name != getattr(self, field)}
+        return replace(self, **names, unverified=tuple(sorted({*self.unverified, *new})))
+
+    def confirmed(self, cluster: str, account: str, region: str) -> Identity:
+        """As AWS calls it, which described the cluster that is read."""
+        return replace(self, cluster=cluster, account=account, region=region, unverified=())
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    name: str
+    labels: Labels = field(default_factory=dict)
+    terminating: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityClass:
+    name: str
+    value: int = 0
+    preempts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A lock of leader election or a node's heartbeat; `holder` is as its holder wrote it."""
+
+    namespace: str
+    name: str
+    holder: str = ""
+    renewed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodePool:
+    """A Karpenter NodePool; `limits` are (resource, quantity) as written. `node_class` is the name of its EC2NodeClass,
+    "" where its nodes are of another kind of class, as EKS Auto Mode's are."""
+
+    name: str
+    limits: tuple[tuple[str, str], ...] = ()
+    node_class: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeClass:
+    """An EC2NodeClass: what Karpenter launches nodes of it with. `amis` are the terms by which it chooses them, as
+    written (``alias=al2023@latest``, ``id=ami-0…``); the API server fills in `metadata` as its CRD says."""
+
+    name: str
+    metadata: SaidOptions = SaidOptions()
+    ami_family: str = ""
+    amis: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SecurityGroupPolicy:
+    """It gives the pods that it selects a branch interface of their own, with its security groups, as they start."""
+
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class EniConfig:
+    """Subnet and security groups that pods of some nodes get with vpc-cni's custom networking."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """An object that is not valid. `node`: of a pod, the node it is bound to; None where that cannot be read."""
+
+    resource: Resource
+    said: str
+    node: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Everything observed at `observed_at`. Tuples are sorted by namespace and name."""
+
+    identity: Identity
+    source: Source
+    observed_at: datetime
+    reads: tuple[KindRead, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    pods: tuple[Pod, ...] = ()
+    budgets: tuple[Budget, ...] = ()
+    workloads: tuple[Workload, ...] = ()
+    jobs: tuple[Job, ...] = ()
+    volumes: tuple[PersistentVolume, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    storage_classes: tuple[StorageClass, ...] = ()
+    csi_nodes: tuple[CSINode, ...] = ()
+    volume_attachments: tuple[VolumeAttachment, ...] = ()
+    namespaces: tuple[Namespace, ...] = ()
+    priority_classes: tuple[PriorityClass, ...] = ()
+    leases: tuple[Lease, ...] = ()
+    autoscalers: tuple[Autoscaler, ...] = ()
+    services: tuple[Service, ...] = ()
+    endpoint_slices: tuple[EndpointSlice, ...] = ()
+    target_group_bindings: tuple[TargetGroupBinding, ...] = ()
+    webhooks: tuple[Webhook, ...] = ()
+    node_pools: tuple[NodePool, ...] = ()
+    node_classes: tuple[NodeClass, ...] = ()
+    security_group_policies: tuple[SecurityGroupPolicy, ...] = ()
+    eni_configs: tuple[EniConfig, ...] = ()
+    cron_jobs: tuple[CronJob, ...] = ()
+    api_services: tuple[ApiService, ...] = ()
+    definitions: tuple[Definition, ...] = ()
+    notes: tuple[str, ...] = ()  # what the reader wants the user to know, e.g. a duplicate that was dropped
+    stops: tuple[tuple[str, float], ...] = ()  # template and seconds: how long pods took to stop in earlier runs
+    left_out: tuple[LeftOut, ...] = ()  # objects that are not valid: their kinds are not known completely
+
+    def leaving_out(self, found: Iterable[LeftOut]) -> Cluster:
+        """With more objects that are not valid: what is said of reading their kinds, and the notes, name them."""
+        found = tuple(found)
+        left_out: dict[Resource, list[str]] = {}
+        for each in (*self.left_out, *found):
+            left_out.setdefault(each.resource, []).append(each.said)
+        reads = (
+            replace(read, state=ReadState.INVALID, detail=_told(left_out[read.resource]))
+            if read.resource in left_out and read.state in (ReadState.READ, ReadState.INVALID)
+            else read
+            for read in self.reads
+        )
+        notes = (f"left out, as it is not valid: {each.said}" for each in found)
+        return replace(self, reads=tuple(reads), notes=(*self.notes, *notes), left_out=(*self.left_out, *found))
+
+    def read_of(self, resource: Resource) -> KindRead:
+        """How reading `resource` went; one that nobody asked for counts as not held."""
+        for read in self.reads:
+            if read.resource is resource:  # as a rule
+                return read
+        for read in self.reads:
+            if read.resource == resource:
+                return read
+        return KindRead(resource, ReadState.NOT_HELD, detail="was not asked for")
+
+    def unread(self, *resources: Resource) -> tuple[KindRead, ...]:
+        """Those of `resources` whose objects are not known completely."""
+        return tuple(r for r in map(self.read_of, resources) if not r.known)
+
+
+def _told(left_out: Sequence[str]) -> str:
+    """The notes name all."""
+    more = f"; and {len(left_out) - _TOLD:,} more" if len(left_out) > _TOLD else ""
+    return f"{len(left_out):,} of its objects left out, as not valid: {'; '.join(left_out[:_TOLD])}{more}"
+
+
+# What a cluster answered besides its lists: single objects, logs, counters, signs and its past, as they were told.
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterAnswers:
+    """`histories`: by the full name of a resource and a namespace; `metrics`: by pod (``namespace/name``) and port.
+    What nobody asked is not in them."""
+
+    objects: Mapping[Named, Doc | Absent | Unknown] = field(default_factory=dict)
+    histories: Mapping[tuple[str, str], tuple[Doc, ...] | Unknown] = field(default_factory=dict)
+    logs: Mapping[LogOf, str | Absent | Unknown] = field(default_factory=dict)
+    metrics: Mapping[tuple[str, int], str | Absent | Unknown] = field(default_factory=dict)
+    events: tuple[SpotEvent, ...] | Unknown = NOT_ASKED
+    requested: tuple[str, ...] | Unknown = NOT_ASKED
+    written: tuple[KindTold, ...] = ()
+    releases: tuple[Release, ...] | Unknown = NOT_ASKED
+    past: ChangesTold = ChangesTold()

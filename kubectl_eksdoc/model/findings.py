@@ -1,0 +1,174 @@
+"""The one finding type of the tool: what is so, on what, how bad, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from enum import Enum
+from functools import cache
+from string import Formatter
+from typing import Any
+
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.knowledge import file
+
+
+class Severity(str, Enum):
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    INFO = "info"
+
+
+class Status(str, Enum):
+    """`PASS` findings were judged and stop nothing; `UNKNOWN` is never a pass."""
+
+    FAIL = "fail"
+    PASS = "pass"
+    UNKNOWN = "unknown"
+
+
+class When(str, Enum):
+    """TONIGHT: can be done in the maintenance window. TOMORROW: a change its owners should make."""
+
+    TONIGHT = "tonight"
+    TOMORROW = "tomorrow"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    kind: str
+    name: str
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """One sentence, and the command or patch that does it ("" where a person must decide)."""
+
+    text: str
+    command: str = ""
+    when: When = When.TONIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`missing` names the permission, kind or fact an UNKNOWN lacks. `root_cause`: what it comes from, None where that
+    is its subject."""
+
+    code: Code
+    severity: Severity
+    status: Status
+    subject: Subject
+    message: str
+    evidence: tuple[str, ...] = ()
+    remedy: tuple[Remedy, ...] = ()
+    missing: str = ""
+    root_cause: Subject | None = None
+
+    @staticmethod
+    def of(
+        text: str,
+        subject: Subject,
+        evidence: tuple[str, ...] = (),
+        /,
+        *,
+        severity: Severity | None = None,
+        remedy: tuple[Remedy, ...] = (),
+        root_cause: Subject | None = None,
+        **values: object,
+    ) -> Finding:
+        """By its record (`knowledge/findings.json`). `text`: a code, behind a slash which of its texts where it has
+        several; `values` fill the texts. `severity` only where the record has none; `remedy` comes after its own.
+
+        Raises:
+            KeyError: there is no such text, or a value of it is not given; a test finds both before a user does.
+        """
+        record = _texts()[text]
+        now, filled = When.TONIGHT.value, _Filled().vformat
+        bad = Severity(record["severity"]) if severity is None else severity
+        own = (
+            Remedy(
+                filled(each["text"], (), values),
+                filled(each.get("command", ""), (), values),
+                When(each.get("when", now)),
+            )
+            for each in record.get("remedies", ())
+        )
+        message, missing = filled(record["message"], (), values), filled(record.get("missing", ""), (), values)
+        code = Code.of(text.partition("/")[0])
+        status, remedies = Status(record["status"]), (*own, *remedy)
+        return Finding(code, bad, status, subject, message, evidence, remedies, missing, root_cause)
+
+
+class _Filled(Formatter):
+    """``{count:# pod|# pods}``: the first where it is one, or true, # being the number."""
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        one, several, more = format_spec.partition("|")
+        if not several:
+            return str(super().format_field(value, format_spec))
+        return (one if value == 1 else more).replace("#", str(value))
+
+
+@cache
+def _texts() -> Mapping[str, Any]:
+    return {
+        f"{record['code']}/{case}".rstrip("/"): text
+        for records in file("findings")["areas"].values()
+        for record in records
+        for case, text in record.get("texts", {}).items()
+    }
+
+
+def reached(finding: Finding, reach: Reach) -> Finding:
+    """With commands that lead to the cluster that was read."""
+    return replace(finding, remedy=tuple(replace(each, command=reach.of(each.command)) for each in finding.remedy))
+
+
+_STATUS_RANK = {Status.FAIL: 0, Status.UNKNOWN: 1, Status.PASS: 2}
+_SEVERITY_RANK = {s: i for i, s in enumerate(Severity)}
+
+
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Worst first, then by code and subject: the same findings always come in the same order."""
+    return tuple(
+        sorted(
+            findings,
+            key=lambda f: (
+                _STATUS_RANK[f.status],
+                _SEVERITY_RANK[f.severity],
+                f.code.name,
+                f.subject.kind,
+                f.subject.namespace,
+                f.subject.name,
+                f.message,
+            ),
+        )
+    )
+
+
+# Findings that somebody has decided to live with until a day: as they are written down.
+
+
+ANY = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """Findings of `code` about subjects whose kind, namespace and name match these globs. `until`: the last day (UTC)
+    on which it holds; `where` it stands, as in ``accepted.yaml, entry 2``."""
+
+    code: str
+    reason: str
+    until: date
+    kind: str = ANY
+    namespace: str = ANY
+    name: str = ANY
+    where: str = ""

@@ -1,0 +1,77 @@
+"""Karpenter as it is installed, and what it says of interruptions: the cluster's side of their handling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.pods import RoleBy
+from kubectl_eksdoc.model.versions import Version
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The name of a queue, and where it is written. "" is what switches interruption handling off."""
+
+    queue: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class KarpenterInstall:
+    """A Deployment of Karpenter. `version` is None where neither its labels nor its image tell; `tag`: the version as
+    its image writes it. The queue is set in `argument` (--interruption-queue), `variable` (INTERRUPTION_QUEUE), or in
+    older versions in `config_map` (karpenter-global-settings). `container`: the one that is Karpenter; `release`: of
+    Helm; `metrics_port`: 0 where it names none. `irsa`: the ARN of the role that its service account names."""
+
+    namespace: str
+    name: str
+    version: Version | None = None
+    tag: str = ""
+    argument: Setting | Absent | Unknown = Absent("it has no such argument")
+    variable: Setting | Absent | Unknown = Absent("it has no such variable")
+    config_map: Setting | Absent | Unknown = Absent("there is none")
+    container: str = ""
+    cluster_name: str = ""
+    service_account: str = ""
+    irsa: str | Absent | Unknown = Absent("its service account names no role")
+    role_by: RoleBy = RoleBy.NOBODY
+    release: str = ""
+    pods: tuple[str, ...] = ()
+    replicas: int = 0
+    metrics_port: int = 0
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class SpotEvent:
+    """An Event of Kubernetes that Karpenter, or the node termination handler, has written of a node; `node` is "" where
+    it is about a NodeClaim of which the node is not known."""
+
+    reason: str
+    node: str
+    at: datetime | None = None
+    claim: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Of the cluster in AWS, "" for what is not known."""
+
+    account: str = ""
+    region: str = ""
+    partition: str = "aws"
+    cluster: str = ""
+    auto_mode: bool = False
+
+    def arn(self, service: str, rest: str) -> str:
+        """In this account and region."""
+        return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{rest}"
+
+    @property
+    def known(self) -> bool:
+        return bool(self.account and self.region)

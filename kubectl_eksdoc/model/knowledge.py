@@ -1,0 +1,129 @@
+"""Records of the folder `kubectl_eksdoc/knowledge` as frozen dataclasses, and where a fact is from.
+
+A dataclass says by its fields what its records have to hold. Versions and dates are texts there, and a member of an
+enum is its name in small letters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, is_dataclass
+from datetime import date
+from enum import EnumMeta
+from functools import cache
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from kubectl_eksdoc.knowledge import read
+from kubectl_eksdoc.model.asked import Confidence
+from kubectl_eksdoc.model.versions import Version, parse
+
+_T = TypeVar("_T")
+_Make = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """`document`: a page, a file of a repository, or an API's model. `read`: when, None for what stands in code."""
+
+    document: str
+    confidence: Confidence = Confidence.HIGH
+    read: date | None = None
+
+    @property
+    def doubt(self) -> str:
+        """``confidence: medium``, "" where it is high."""
+        return "" if self.confidence is Confidence.HIGH else f"confidence: {self.confidence.value}"
+
+    def __str__(self) -> str:
+        return f"{self.document} ({self.doubt})" if self.doubt else self.document
+
+
+file = cache(read)
+"""Of a kind of subject, by its name: head and records as they are written."""
+
+
+def read_to(subject: str) -> Version:
+    """The last Kubernetes version whose documents were read for it."""
+    return _version(file(subject)["read_to"])
+
+
+def records(of: type[_T], subject: str) -> tuple[_T, ...]:
+    """All in the file, in its order, without their sections."""
+    told = file(subject)
+    apart = told.get("sections", ())
+    rows = ({name: each[name] for name in each if name not in apart} for each in told["records"])
+    return tuple(made(of, {**each, "source": told["source"] | each.get("source", {})}) for each in rows)
+
+
+def sections(of: type[_T], subject: str, section: str) -> tuple[_T, ...]:
+    """Those of that name, each with the fields of `of` that its record has beside it. Where a source does not say
+    something, that of the record holds, and then that of the head."""
+    return tuple(made(of, each) for each in _sections(of, subject, section))
+
+
+def _sections(of: Any, subject: str, section: str) -> Iterator[Mapping[str, Any]]:
+    told = file(subject)
+    shared = [name for name in _fields(of) if name not in told["sections"]]
+    for record in told["records"]:
+        found = record.get(section, [])
+        for each in found if isinstance(found, list) else [found]:
+            beside = {name: record[name] for name in shared if name in record}
+            source = {**told["source"], **record.get("source", {}), **each.get("source", {})}
+            yield {**beside, **each, "source": source}
+
+
+def made(of: type[_T], told: Any) -> _T:
+    """Of a record, or of its fields in their order.
+
+    Raises:
+        TypeError, ValueError: it is none; a test says which one.
+    """
+    kind: Any = of
+    fields = _fields(kind)
+    if isinstance(told, list):
+        told = dict(zip(fields, told, strict=True))
+    if strange := [name for name in told if name not in fields]:
+        raise TypeError(f"{of.__name__} has no field {', '.join(strange)}, but {', '.join(fields)}")
+    return of(**{name: fields[name](value) for name, value in told.items()})
+
+
+@cache
+def _fields(of: Any) -> Mapping[str, _Make]:
+    return {name: _maker(wanted) for name, wanted in get_type_hints(of).items()}
+
+
+def _maker(wanted: Any) -> _Make:
+    """Of values of that type. It is asked for once for each field of a dataclass."""
+    inner = get_args(wanted)
+    if wanted in _OF_TEXT:
+        return _OF_TEXT[wanted]
+    if isinstance(wanted, type) and is_dataclass(wanted):
+        return lambda told: made(wanted, told)
+    if isinstance(wanted, EnumMeta):
+        return lambda told: wanted[told.upper()]
+    if get_origin(wanted) is tuple:
+        if inner[-1] is not ...:
+            return lambda told: tuple(make(each) for make, each in zip(map(_maker, inner), told, strict=True))
+        each = _maker(inner[0])
+        return lambda told: tuple(map(each, told))
+    if type(None) in inner:
+        some = _maker(inner[0])
+        return lambda told: None if told is None else some(told)
+    return lambda told: _checked(get_origin(wanted) or wanted, told)
+
+
+def _checked(wanted: type[Any], told: Any) -> Any:
+    if not isinstance(told, wanted):
+        raise TypeError(f"{told!r} is no {wanted.__name__}")
+    return told
+
+
+def _version(text: str) -> Version:
+    """As it stands in a record: ``1.36``, ``1.16.2``."""
+    found = parse(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no version")
+    return found
+
+
+_OF_TEXT: Mapping[Any, _Make] = {Version: _version, date: date.fromisoformat}

@@ -1,0 +1,247 @@
+"""How controllers run: each is told of changes, keeps a queue of keys to look at, and looks at one after the other.
+
+A key that is in the queue already is not added again, and a controller that is late sees only the latest state: that
+is why real controllers leave out what lies between, and so do these.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.kubernetes.api.statuses import Refusal
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.simulator.store import Change, Item, Key, Store, What
+
+# What happens when: a queue of things to do by virtual time, in a fixed order for things of the same moment.
+
+
+Deed = Callable[[], object]
+
+
+class Agenda:
+    """Mutable. `now` is the virtual time; it only moves by `run_until` and `next`. `before_each` is called before each
+    thing to do, which stays to be done if it raises."""
+
+    def __init__(self, start: datetime) -> None:
+        self._start = start
+        self._seconds = 0.0
+        self._queue: list[tuple[float, int, Deed]] = []
+        self._number = 0
+        self.before_each: Deed | None = None
+
+    @property
+    def now(self) -> datetime:
+        return self._start + timedelta(seconds=self._seconds)
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return self._seconds
+
+    @property
+    def due_s(self) -> float | None:
+        """When the next thing happens, in seconds since the start; None if nothing does."""
+        return self._queue[0][0] if self._queue else None
+
+    def after(self, seconds: float, deed: Deed) -> None:
+        """Have `deed` done so much later, after whatever is due then already."""
+        self._number += 1
+        heapq.heappush(self._queue, (self._seconds + max(0.0, seconds), self._number, deed))
+
+    def next(self) -> bool:
+        """Do the next thing, at its time; False if there is none."""
+        if not self._queue:
+            return False
+        if self.before_each is not None:
+            self.before_each()
+        self._seconds, _, deed = heapq.heappop(self._queue)
+        deed()
+        return True
+
+    def run_until(self, seconds: float) -> None:
+        """Do everything that is due up to then, and let the time be that."""
+        while self._queue and self._queue[0][0] <= seconds:
+            self.next()
+        self._seconds = max(self._seconds, seconds)
+
+
+RETRY_S = 0.5
+"""A key whose writes were refused (another writer was faster, a webhook said no) is looked at again after this."""
+
+
+class Controller(Protocol):
+    """One loop of the control plane. It changes objects in `reconcile` alone, through the registry."""
+
+    @property
+    def resources(self) -> Collection[str]:
+        """Those whose changes it is told of; they may become more."""
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        """The keys (of whatever it looks after) that must be looked at after `change`. Nothing is written here."""
+
+    def reconcile(self, key: Key) -> float | None:
+        """Bring the world one step nearer to what the object of that key wants.
+
+        Returns seconds after which it must be looked at again though nothing changed; None: not.
+
+        Raises:
+            Refusal: it is looked at again soon.
+        """
+
+
+def in_time() -> float:
+    """Never later."""
+    return 0.0
+
+
+class Loop:
+    """Runs one controller on the agenda. `lag_s`: from a change until it is looked at; `pace_s`: each look takes that
+    long, for a controller has one worker. `late_s` is asked whenever it is woken: so much later still it looks. `first`
+    gives the keys to look at for an object that is there already: those that it touches, if nothing else is said."""
+
+    def __init__(
+        self,
+        controller: Controller,
+        store: Store,
+        agenda: Agenda,
+        lag_s: float = 0.0,
+        pace_s: float = 0.0,
+        first: Callable[[Item], Iterable[Key]] | None = None,
+        late_s: Callable[[], float] = in_time,
+    ) -> None:
+        self._controller = controller
+        self._agenda = agenda
+        self._lag_s = lag_s
+        self._pace_s = pace_s
+        self._late_s = late_s
+        self._queued: dict[Key, None] = {}
+        self._free_s = 0.0  # when the worker is free again
+        self._woken = False
+        self._stopped = False
+        store.listen(self._notice)
+        for resource in sorted(controller.resources):
+            for item in store.list(resource):
+                change = Change(item.version, What.ADDED, item, None)
+                self._queue(first(item) if first is not None else controller.touched(change))
+
+    def stop(self) -> None:
+        """It crashes: what it has queued is lost, and it looks at nothing more."""
+        self._stopped = True
+        self._queued.clear()
+
+    def _notice(self, change: Change) -> None:
+        if not self._stopped and change.item.resource in self._controller.resources:
+            self._queue(self._controller.touched(change))
+
+    def _queue(self, keys: Iterable[Key]) -> None:
+        if self._stopped:
+            return
+        for key in keys:
+            self._queued.setdefault(key)
+        if self._queued and not self._woken:
+            self._woken = True
+            lag_s = self._lag_s + self._late_s()
+            self._agenda.after(max(lag_s, self._free_s - self._agenda.seconds), self._work)
+
+    def _work(self) -> None:
+        self._woken = False
+        for _ in range(len(self._queued)):  # what its own writes queue waits until others have seen them, too
+            key = next(iter(self._queued))
+            del self._queued[key]
+            self._free_s = self._agenda.seconds + self._pace_s
+            try:
+                again_s = self._controller.reconcile(key)
+            except Refusal:
+                again_s = RETRY_S
+            if again_s is not None:
+                self._agenda.after(again_s, lambda key=key: self._queue((key,)))  # type: ignore[misc]
+            if self._pace_s:
+                break
+        self._queue(())
+
+
+# An end for controllers that work without one: so much may be created and changed in an hour of virtual time.
+#
+# Validation leaves out the objects that are known to make them do so, as a template that its own selector does not
+# take; this is for what it does not know.
+
+
+HOUR_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """In an hour, whatever the size of the cluster, and (`_each`) for each object that it has at first."""
+
+    created: int = 1_000
+    created_each: int = 20
+    changed: int = 50_000
+    changed_each: int = 1_000
+
+
+class WorkBudget:
+    """Watches over what is in `store` already, as time passes on `agenda`. Mutable."""
+
+    def __init__(self, store: Store, agenda: Agenda, limits: Limits = Limits()) -> None:
+        objects = sum(map(store.count, store.resources()))
+        self._agenda = agenda
+        self._until_s = 0.0
+        self._tallies = (
+            _Tally("created", limits.created + limits.created_each * objects),
+            _Tally("changed", limits.changed + limits.changed_each * objects),
+        )
+        store.listen(self._notice)
+        agenda.before_each = self._check
+
+    def _notice(self, change: Change) -> None:
+        if self._agenda.seconds >= self._until_s:
+            self._until_s = self._agenda.seconds + HOUR_S
+            for tally in self._tallies:
+                tally.begin()
+        self._tallies[change.what is not What.ADDED].add(change.item)
+
+    def _check(self) -> None:
+        """
+        Raises:
+            UsageError: it is used up.
+        """
+        for tally in self._tallies:
+            if tally.left < 0:
+                (cause, count), *_ = tally.causes.most_common(1)
+                raise UsageError(
+                    f"the simulated cluster does not come to rest: objects of {cause} were {tally.done} {count:,} "
+                    "times in an hour of virtual time",
+                    f"Rehearse without {cause}: leave it out of the dump, or correct its spec.",
+                )
+
+
+class _Tally:
+    """What was `done` to objects of each cause in this hour, and how much more may be. Mutable."""
+
+    def __init__(self, done: str, most: int) -> None:
+        self.done = done
+        self._most = most
+        self.begin()
+
+    def begin(self) -> None:
+        self.left = self._most
+        self.causes: Counter[str] = Counter()
+
+    def add(self, item: Item) -> None:
+        self.left -= 1
+        self.causes[_cause(item)] += 1
+
+
+def _cause(item: Item) -> str:
+    """The controller of an object, or the object itself."""
+    namespace, name = item.key
+    owners = at(item.doc, "metadata", "ownerReferences") or ()
+    owner: Doc = next((each for each in owners if each.get("controller")), {})
+    kind = owner.get("kind") or item.doc.get("kind") or item.resource
+    return f"{kind} {f'{namespace}/' if namespace else ''}{owner.get('name') or name}"

@@ -1,0 +1,275 @@
+"""The disruption controller: it writes the status of budgets.
+
+Source: pkg/controller/disruption/disruption.go (trySync, getPdbForPod, updatePdbStatus), Kubernetes v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+
+from kubectl_eksdoc.kubernetes.api.statuses import Refusal, terminating
+from kubectl_eksdoc.kubernetes.budgets import DELETION_TIMEOUT, CannotTell, sync
+from kubectl_eksdoc.kubernetes.disruption_targets import BY_EVICTION, EVICTING, DisruptionTarget, after_sync, stale_in
+from kubectl_eksdoc.kubernetes.evictions import Answer, EvictionRequest, Stored, Why, conflict, serve
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.simulator.kubelets import none_is
+from kubectl_eksdoc.simulator.registry import (
+    NAMESPACES,
+    DeleteOptions,
+    Facts,
+    Registry,
+    condition,
+    put,
+    with_condition,
+)
+from kubectl_eksdoc.simulator.registry import PODS as REGISTRY_PODS
+from kubectl_eksdoc.simulator.roster import BUDGETS, PODS, Roster, labels_in
+from kubectl_eksdoc.simulator.store import Change, Item, Key, What, moment, rfc3339
+
+
+class DisruptionController:
+    """A `Controller` whose keys are budgets'."""
+
+    resources = (PODS, BUDGETS)
+
+    def __init__(self, registry: Registry, roster: Roster, missed: Callable[[Pod], bool] = none_is) -> None:
+        """`missed`: pods whose end it does not see before a pod of the same name is there, for it is busy."""
+        self._registry = registry
+        self._missed = missed
+        self._awaited: set[Key] = set()  # pods that it missed, until the next one of that name is there
+        self._roster = roster
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        """Of a pod under several budgets one is looked at, any one (here the first by name); see getPdbForPod."""
+        if change.item.resource == BUDGETS:
+            yield change.item.key
+            return
+        namespace = change.item.key[0]
+        for labels in labels_in(change):
+            guards = self._roster.guards(namespace, labels)
+            if guards:
+                yield namespace, guards[0].name
+
+    def unfinished(self, item: Item) -> Iterable[Key]:
+        """Statuses are as the real controller left them, stale ones too; those that wait for something go on."""
+        if item.resource == BUDGETS:
+            budget = self._roster.budget(item.key)
+            if budget is not None and (budget.disrupted or budget.observed_generation < budget.generation):
+                yield item.key
+
+    def reconcile(self, key: Key) -> float | None:
+        """Write what is computed now; again when the first granted eviction has waited too long."""
+        budget = self._roster.budget(key)
+        if budget is None:
+            return None
+        now = self._registry.agenda.now
+        if self._is_busy(budget):  # it is woken when the next pod of that name is there, too
+            first = min(budget.disrupted.values())
+            return max(0.0, (first + DELETION_TIMEOUT - now).total_seconds()) + 1.0
+        written = sync(budget, self._roster.selected(budget), self._roster.scales, now)
+        if not isinstance(written, Budget):
+            assert not isinstance(written, CannotTell), "everything there is, is known here"
+            return None
+        item = self._registry.get(BUDGETS, key)
+        self._registry.update(item, with_status(item.doc, written, now), status=True)
+        if not written.disrupted:
+            return None
+        first = min(written.disrupted.values())
+        return max(0.0, (first + DELETION_TIMEOUT - now).total_seconds()) + 1.0
+
+    def _is_busy(self, budget: Budget) -> bool:
+        """Whether it still misses that a StatefulSet's pod goes: its controller makes one of the same name."""
+        there = {pod.name: pod for pod in self._roster.selected(budget)} if budget.disrupted else {}
+        now, busy = self._registry.agenda.now, False
+        for name, granted in budget.disrupted.items():
+            pod, key = there.get(name), (budget.namespace, name)
+            if pod is not None and pod.deleting and _comes_back(pod) and self._missed(pod):
+                self._awaited.add(key)
+            elif pod is not None or granted + DELETION_TIMEOUT <= now:
+                self._awaited.discard(key)
+            busy = busy or key in self._awaited
+        return busy
+
+
+def _comes_back(pod: Pod) -> bool:
+    """Whether the next one has its name."""
+    return pod.owner is not None and pod.owner.kind == "StatefulSet"
+
+
+def with_status(doc: Doc, budget: Budget, now: datetime) -> Doc:
+    """The budget's document with the status of the fact `budget`, its condition's time kept while it stays as it is."""
+    status: Doc = dict(at(doc, "status") or {})
+    status["disruptionsAllowed"] = budget.status.allowed
+    status["currentHealthy"] = budget.status.current
+    status["desiredHealthy"] = budget.status.desired
+    status["expectedPods"] = budget.status.expected
+    if budget.observed_generation:
+        status["observedGeneration"] = budget.observed_generation
+    status.pop("disruptedPods", None)
+    if budget.disrupted:
+        status["disruptedPods"] = {name: rfc3339(since) for name, since in sorted(budget.disrupted.items())}
+    if budget.condition_status:
+        status["conditions"] = with_condition(
+            status.get("conditions") or [],
+            {
+                "type": "DisruptionAllowed",
+                "status": budget.condition_status,
+                "reason": budget.condition_reason,
+                "message": budget.condition_message,
+                **({"observedGeneration": budget.observed_generation} if budget.observed_generation else {}),
+            },
+            rfc3339(now),
+        )
+    return with_value(doc, ("status",), status)
+
+
+# The DisruptionTarget condition in pods' documents, and the part of the disruption controller that takes it back of
+# pods that nobody deleted.
+#
+# Source: pkg/controller/disruption/disruption.go (syncStalePodDisruption), pkg/api/v1/pod/util.go (UpdatePodCondition),
+# Kubernetes v1.36.
+
+
+TARGET = "DisruptionTarget"
+
+
+def disrupted(pod: Doc, reason: str, message: str, now: str) -> Doc:
+    """`pod` with the condition that says which controller is about to end it; the time stays if it held already."""
+    return _with_target(pod, _true(pod, reason, message, now), counted=True)
+
+
+def evicted(pod: Doc, now: str) -> Doc:
+    """`pod` as the eviction endpoint marks it, which does not say of which generation it speaks."""
+    return _with_target(pod, _true(pod, BY_EVICTION, EVICTING, now), counted=False)
+
+
+def _true(pod: Doc, reason: str, message: str, now: str) -> Doc:
+    held = condition(pod, TARGET) or {}
+    since = held.get("lastTransitionTime", now) if held.get("status") == "True" else now
+    return {"status": "True", "lastTransitionTime": since, "reason": reason, "message": message}
+
+
+class StaleTargets:
+    """A `Controller` whose keys are pods'."""
+
+    resources = (REGISTRY_PODS,)
+
+    def __init__(self, registry: Registry, facts: Facts) -> None:
+        self._registry = registry
+        self._facts = facts
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        if change.what is not What.DELETED and not change.item.leaving and condition(change.item.doc, TARGET):
+            yield change.item.key
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._registry.store.get(REGISTRY_PODS, key)
+        if item is None:
+            return None
+        pod, held, now = self._facts.pod(item), _held(item.doc), self._registry.agenda.now
+        left = stale_in(pod, held, now)
+        if left is None or left.total_seconds() > 0:
+            return None if left is None else left.total_seconds()
+        taken = after_sync(pod, held, now)
+        assert taken is not None, "it was held"
+        doc = _with_target(item.doc, {"status": taken.status, "lastTransitionTime": rfc3339(now)}, counted=True)
+        self._registry.update(item, doc, status=True)
+        return None
+
+
+def _held(pod: Doc) -> DisruptionTarget | None:
+    held = condition(pod, TARGET)
+    if held is None:
+        return None
+    since = held.get("lastTransitionTime")
+    return DisruptionTarget(str(held.get("status")), moment(since) if since else None, str(held.get("reason") or ""))
+
+
+def _with_target(pod: Doc, new: Doc, *, counted: bool) -> Doc:
+    """The condition is written anew as a whole."""
+    made = {"type": TARGET, "lastProbeTime": None, **new}
+    if counted and (generation := at(pod, "metadata", "generation")):
+        made["observedGeneration"] = generation
+    return with_value(pod, ("status", "conditions"), put(at(pod, "status", "conditions") or (), made))
+
+
+# The eviction subresource over the store: the rule is in `rules.eviction_requests`, here is what it reads and writes.
+#
+# Source: pkg/registry/core/pod/storage/eviction.go, Kubernetes v1.36.
+
+
+class Evictions:
+    """Serves evictions in one cluster."""
+
+    def __init__(self, registry: Registry, roster: Roster, facts: Facts) -> None:
+        self._registry = registry
+        self._roster = roster
+        self._facts = facts
+
+    def check_namespace(self, namespace: str, pod: str) -> None:
+        """The first thing that is looked at, before policies and budgets.
+
+        Raises:
+            Refusal: 403, the namespace is being deleted.
+        """
+        held = self._registry.store.get(NAMESPACES, ("", namespace))
+        if held is not None and held.leaving:
+            raise terminating(self._registry.traits[REGISTRY_PODS].named, pod, namespace)
+
+    def evict(self, request: EvictionRequest, grace_s: int | None = None) -> Answer:
+        """The endpoint's answer, after its effects.
+
+        Raises:
+            Refusal: admission refused it (a namespace that is being deleted).
+        """
+        self.check_namespace(request.namespace, request.url_name)
+        within = _Within(self._registry, self._roster, self._facts, request.namespace, grace_s)
+        return serve(request, within, self._registry.agenda.now)
+
+
+class _Within:
+    """One request's `EvictionStore`."""
+
+    def __init__(self, registry: Registry, roster: Roster, facts: Facts, namespace: str, grace_s: int | None) -> None:
+        self._registry = registry
+        self._roster = roster
+        self._facts = facts
+        self._namespace = namespace
+        self._grace_s = grace_s
+
+    def get(self, name: str) -> Stored | None:
+        item = self._registry.store.get(REGISTRY_PODS, (self._namespace, name))
+        return None if item is None else Stored(self._facts.pod(item), str(item.version))
+
+    def guards(self, pod: Pod) -> Sequence[Budget]:
+        return self._roster.guards(pod.namespace, pod.labels)
+
+    def budget(self, name: str) -> Budget | None:
+        return self._roster.budget((self._namespace, name))
+
+    def write(self, budget: Budget) -> bool:
+        item = self._registry.store.get(BUDGETS, (self._namespace, budget.name))
+        if item is None:
+            return False
+        written = with_status(item.doc, budget, self._registry.agenda.now)
+        self._registry.update(item, written, status=True)
+        return True
+
+    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> Answer | None:
+        item = self._registry.store.get(REGISTRY_PODS, (self._namespace, name))
+        if item is None:
+            return Answer(404, Why.REQUEST, "NotFound", f'pods "{name}" not found')
+        refused = conflict(Stored(self._facts.pod(item), str(item.version)), uid, resource_version)
+        if refused is not None:
+            return refused
+        if not dry_run:
+            item = self._registry.update(item, evicted(item.doc, self._registry.now), status=True)
+        try:
+            self._registry.delete(item, DeleteOptions(self._grace_s, uid, dry_run=dry_run))
+        except Refusal as refusal:
+            said = refusal.status
+            return Answer(said.code, Why.REQUEST, said.reason, said.message)
+        return None

@@ -1,0 +1,121 @@
+"""The control plane put together: one store, everything that works on it, and the time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.simulator.controllers import Agenda, Controller, Loop, WorkBudget, in_time
+from kubectl_eksdoc.simulator.disruptions import DisruptionController, Evictions, StaleTargets
+from kubectl_eksdoc.simulator.kubelets import Kubelets, Pace, Pulling, every_image, none_is
+from kubectl_eksdoc.simulator.registry import Facts, Registry
+from kubectl_eksdoc.simulator.roster import Roster
+from kubectl_eksdoc.simulator.scheduling import Scheduler
+from kubectl_eksdoc.simulator.store import Item, Key, Listener, Names, Store, Traits, by_resource
+
+
+@dataclass(frozen=True, slots=True)
+class Lags:
+    """Seconds from a change until each part of the control plane looks at it, and of each sync of a budget, for the
+    disruption controller has one worker. `disruptions_late_s` is asked each time it is woken: so much later it looks.
+    It does not see that `missed` pods go before the next of their name is there.
+    """
+
+    controllers_s: float = 0.01
+    scheduler_s: float = 0.01
+    disruptions_s: float = 0.02
+    disruption_sync_s: float = 0.0
+    disruptions_late_s: Callable[[], float] = in_time
+    missed: Callable[[Pod], bool] = none_is
+
+
+Workloads = Callable[[Registry], Iterable[Controller]]
+"""Makes the controllers of workloads for a registry."""
+
+
+class ControlPlane:
+    """Mutable. Load it, `start` it, then ask and let time pass; all of it happens in the caller's thread."""
+
+    def __init__(
+        self, start: datetime, facts: Facts, seed: int = 0, traits: Mapping[str, Traits] | None = None
+    ) -> None:
+        self.store = Store()
+        self.agenda = Agenda(start)
+        self.registry = Registry(self.store, self.agenda, Names(seed), traits or by_resource())
+        self.facts = facts
+        self.roster = Roster(self.store, facts)
+        self.evictions = Evictions(self.registry, self.roster, facts)
+        self._loops: list[Loop] = []
+        self._listeners: tuple[Listener, ...] = ()
+        self._begun: tuple[Workloads, Lags] | None = None
+
+    def load(self, resource: str, docs: Iterable[Doc]) -> None:
+        """Objects as they are in a dump: names, uids, times and statuses stay, versions are new."""
+        for doc in docs:
+            namespace = str(at(doc, "metadata", "namespace") or "")
+            self.store.add(resource, (namespace, str(doc["metadata"]["name"])), doc)
+
+    def start(
+        self,
+        pace: Pace,
+        workloads: Workloads,
+        lags: Lags = Lags(),
+        stuck: Callable[[Pod], bool] = none_is,
+        pulling: Pulling = every_image,
+    ) -> None:
+        """From now on everybody works; `stuck` pods do not stop even when they are killed, and images are pulled as
+        `pulling` says."""
+        self._begun = (workloads, lags)
+        WorkBudget(self.store, self.agenda)
+        self._begin(DisruptionController.unfinished)
+        Loop(Kubelets(self.registry, self.facts, pace, stuck, pulling), self.store, self.agenda)
+
+    def restart(self) -> None:
+        """Controllers and scheduler crash and begin anew: they know nothing but what is stored, and look at all of it.
+        Kubelets are on their nodes and go on."""
+        for loop in self._loops:
+            loop.stop()
+        self._loops.clear()
+        self.store.leave(self._listeners)
+        self._begin(None)
+
+    def _begin(self, first: Callable[[DisruptionController, Item], Iterable[Key]] | None) -> None:
+        assert self._begun is not None, "it was started"
+        there = self.store.listeners
+        self._work(*self._begun, first)
+        self._listeners = tuple(each for each in self.store.listeners if each not in there)
+
+    def _work(
+        self,
+        workloads: Workloads,
+        lags: Lags,
+        first: Callable[[DisruptionController, Item], Iterable[Key]] | None,
+    ) -> None:
+        for controller in workloads(self.registry):
+            self._run(controller, lags.controllers_s)
+        disruptions = DisruptionController(self.registry, self.roster, lags.missed)
+        loop = Loop(
+            disruptions,
+            self.store,
+            self.agenda,
+            lags.disruptions_s,
+            lags.disruption_sync_s,
+            first=None if first is None else partial(first, disruptions),
+            late_s=lags.disruptions_late_s,
+        )
+        self._loops.append(loop)
+        self._run(StaleTargets(self.registry, self.facts), lags.disruptions_s)
+        self._run(Scheduler(self.registry, self.facts), lags.scheduler_s)
+
+    def rest(self, most_s: float) -> None:
+        """Let time pass until nothing is left to do, or that much of it has passed."""
+        end_s = self.agenda.seconds + most_s
+        while (due_s := self.agenda.due_s) is not None and due_s <= end_s:
+            self.agenda.next()
+
+    def _run(self, controller: Controller, lag_s: float) -> None:
+        self._loops.append(Loop(controller, self.store, self.agenda, lag_s))

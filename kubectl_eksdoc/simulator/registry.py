@@ -1,0 +1,321 @@
+"""What the API server does when objects are written: names, versions, counted specs, preconditions, graceful deletion.
+
+Source: apiserver pkg/registry/generic/registry/store.go (Create, Update, Delete), pkg/registry/rest/create.go,
+update.go, delete.go (BeforeCreate, BeforeUpdate, BeforeDelete), pkg/registry/core/pod/strategy.go, Kubernetes v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kubectl_eksdoc.kubernetes.api import statuses
+from kubectl_eksdoc.kubernetes.api.statuses import Cause, Named
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value, without
+from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+from kubectl_eksdoc.model.workloads import Workload
+from kubectl_eksdoc.simulator.controllers import Agenda
+from kubectl_eksdoc.simulator.store import Item, Key, Names, Stale, Store, Traits, later, rfc3339
+
+PODS = kinds.PODS.full_name
+NAMESPACES = kinds.NAMESPACES.full_name
+
+DEFAULT_GRACE_S = 30
+
+_FINISHED = ("Succeeded", "Failed")
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOptions:
+    """`grace_s` None: as the object says; 0: at once, without asking the kubelet. `propagation`: Background (None),
+    Foreground or Orphan."""
+
+    grace_s: int | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    propagation: str | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """`item` as it is after that: still there while somebody must let it go (`gone` False)."""
+
+    item: Item
+    gone: bool
+
+
+class Registry:
+    """Writes objects into a store, by the rules. Nothing is written in a dry run."""
+
+    def __init__(self, store: Store, agenda: Agenda, names: Names, traits: Mapping[str, Traits]) -> None:
+        self.store = store
+        self.agenda = agenda
+        self.names = names
+        self.traits = dict(traits)  # grows by custom resources
+
+    @property
+    def now(self) -> str:
+        """As metadata has it: whole seconds."""
+        return rfc3339(self.agenda.now)
+
+    def learn(self, plural: str, group: str, kind: str, **traits: Any) -> Traits:
+        """Objects of one kind more; `traits` as those of `Traits`."""
+        made = Traits(Named(plural, group, kind), **traits)
+        self.traits[made.resource] = made
+        return made
+
+    def get(self, resource: str, key: Key) -> Item:
+        """
+        Raises:
+            Refusal: 404.
+        """
+        found = self.store.get(resource, key)
+        if found is None:
+            raise statuses.not_found(self.traits[resource].named, key[1])
+        return found
+
+    def create(self, resource: str, doc: Doc, namespace: str = "", *, dry_run: bool = False) -> Item:
+        """A new object; what only the server may set is set.
+
+        Raises:
+            Refusal: 409 of that name, 404 and 403 of its namespace, 422 without a name.
+        """
+        traits = self.traits[resource]
+        meta = dict(doc.get("metadata") or {})
+        name = meta.get("name") or ""
+        if not name and meta.get("generateName"):
+            name = self._free_name(resource, namespace, str(meta["generateName"]))
+        if not name:
+            raise statuses.invalid(
+                traits.named,
+                "",
+                (Cause("FieldValueRequired", "Required value: name or generateName is required", "metadata.name"),),
+            )
+        self.check_namespace(resource, namespace, name)
+        for unset in ("resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
+            meta.pop(unset, None)
+        meta |= {"name": name, "uid": self.names.uid(), "creationTimestamp": self.now}
+        if traits.namespaced:
+            meta["namespace"] = namespace
+        if traits.counts:
+            meta["generation"] = 1
+        key = (namespace, name)
+        made = {**doc, "metadata": meta}
+        if self.store.get(resource, key) is not None:
+            raise statuses.already_exists(traits.named, name)
+        return Item(resource, key, 0, made) if dry_run else self.store.add(resource, key, made)
+
+    def update(self, item: Item, doc: Doc, *, status: bool = False, dry_run: bool = False) -> Item:
+        """`doc` in the place of `item`, its metadata.resourceVersion being a precondition where there is one.
+
+        `status`: a write of the status subresource, which leaves the rest as it is; else the status stays.
+
+        Raises:
+            Refusal: 409.
+        """
+        traits = self.traits[item.resource]
+        there = self.store.get(item.resource, item.key)
+        asked = at(doc, "metadata", "resourceVersion")
+        if there is None:
+            raise statuses.not_found(traits.named, item.key[1])
+        if asked not in (None, "", str(there.version)) or there.version != item.version:
+            raise statuses.modified(traits.named, item.key[1])
+        uid = at(doc, "metadata", "uid")
+        if uid not in (None, "", item.uid):
+            raise statuses.precondition_failed(traits.named, item.key[1], "UID", str(uid), item.uid)
+        made = _kept(traits, item.doc, doc, status)
+        if made == item.doc:
+            return item
+        if item.leaving and _let_go(made) and not (item.resource == PODS and _grace(made)):
+            return item if dry_run else self.store.remove(self.store.replace(item, made))
+        return Item(item.resource, item.key, item.version, made) if dry_run else self.store.replace(item, made)
+
+    def delete(self, item: Item, options: DeleteOptions = DeleteOptions()) -> Deleted:
+        """Delete, or mark for deletion what must be stopped or let go by somebody first.
+
+        Raises:
+            Refusal: 409 where a precondition does not hold.
+        """
+        traits = self.traits[item.resource]
+        name = item.key[1]
+        if options.uid is not None and options.uid != item.uid:
+            raise statuses.precondition_failed(traits.named, name, "UID", options.uid, item.uid)
+        if options.resource_version is not None and options.resource_version != str(item.version):
+            there = str(item.version)
+            raise statuses.precondition_failed(traits.named, name, "ResourceVersion", options.resource_version, there)
+        doc = _with_propagation(item.doc, options.propagation)
+        grace_s = _grace_of(item, options) if item.resource == PODS else 0
+        marked = self._marked(traits, doc, item, grace_s)
+        stays = grace_s > 0 or not _let_go(marked)
+        if options.dry_run:
+            return Deleted(Item(item.resource, item.key, item.version, marked), not stays)
+        try:
+            written = self.store.replace(item, marked) if stays or item.resource == PODS else item
+            return Deleted(written if stays else self.store.remove(written), not stays)
+        except Stale as stale:
+            raise statuses.modified(traits.named, name) from stale
+
+    def _marked(self, traits: Traits, doc: Doc, item: Item, grace_s: int) -> Doc:
+        """`doc` as something that is being deleted. A grace period that runs can only be made shorter."""
+        meta = doc["metadata"]
+        if item.resource == NAMESPACES:
+            doc = with_value(doc, ("status", "phase"), "Terminating")
+        if item.leaving:
+            if grace_s >= int(meta.get("deletionGracePeriodSeconds") or 0):
+                return doc
+        elif traits.counts:
+            doc = with_value(doc, ("metadata", "generation"), int(meta.get("generation") or 0) + 1)
+        deadline = rfc3339(later(self.agenda.now, grace_s))
+        doc = with_value(doc, ("metadata", "deletionTimestamp"), deadline)
+        if item.resource == NAMESPACES:
+            return doc
+        return with_value(doc, ("metadata", "deletionGracePeriodSeconds"), grace_s)
+
+    def _free_name(self, resource: str, namespace: str, base: str) -> str:
+        name = self.names.after(base)
+        while self.store.get(resource, (namespace, name)) is not None:
+            name = self.names.after(base)
+        return name
+
+    def check_namespace(self, resource: str, namespace: str, name: str) -> None:
+        """Nothing is created in a namespace that is not there, or that is being deleted (NamespaceLifecycle).
+
+        Raises:
+            Refusal: 404 and 403.
+        """
+        traits = self.traits[resource]
+        if not traits.namespaced:
+            return
+        held = self.store.get(NAMESPACES, ("", namespace))
+        if held is None:
+            raise statuses.not_found(self.traits[NAMESPACES].named, namespace)
+        if held.leaving:
+            raise statuses.terminating(traits.named, name, namespace)
+
+
+def _kept(traits: Traits, before: Doc, doc: Doc, status: bool) -> Doc:
+    """`doc` with what this write may not change taken from `before`, and its spec counted."""
+    was = before["metadata"]
+    if traits.has_status and status:
+        made = {**before, "status": doc["status"]} if "status" in doc else without(before, ("status",))
+        meta = dict(doc.get("metadata") or {})
+    else:
+        made, meta = doc, dict(doc.get("metadata") or {})
+        if traits.has_status:
+            made = {**doc, "status": before["status"]} if "status" in before else without(doc, ("status",))
+    for fixed in _THE_SERVERS:
+        meta[fixed] = was.get(fixed)
+    made = {**made, "metadata": {key: value for key, value in meta.items() if value not in (None, {}, [])}}
+    if traits.counts and not status and _spec(made) != _spec(before):
+        made["metadata"]["generation"] = int(was.get("generation") or 0) + 1
+    return made
+
+
+_THE_SERVERS = (
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "generateName",
+)
+"""Metadata that writers do not change."""
+
+
+def _spec(doc: Doc) -> Doc:
+    return {key: value for key, value in doc.items() if key not in ("metadata", "status", "kind", "apiVersion")}
+
+
+def _let_go(doc: Doc) -> bool:
+    """Whether nobody holds it any more: no finalizers, of a namespace none in its spec either."""
+    return not doc["metadata"].get("finalizers") and not (
+        doc.get("kind") == "Namespace" and at(doc, "spec", "finalizers")
+    )
+
+
+def _grace(doc: Doc) -> int:
+    return int(doc["metadata"].get("deletionGracePeriodSeconds") or 0)
+
+
+def _grace_of(item: Item, options: DeleteOptions) -> int:
+    """Seconds a pod has to stop: none if nothing of it runs (CheckGracefulDelete)."""
+    doc = item.doc
+    asked = at(doc, "spec", "terminationGracePeriodSeconds") if options.grace_s is None else options.grace_s
+    grace_s = DEFAULT_GRACE_S if asked is None else int(asked)
+    if not at(doc, "spec", "nodeName") or at(doc, "status", "phase") in _FINISHED:
+        return 0
+    return 1 if grace_s < 0 else grace_s
+
+
+def _with_propagation(doc: Doc, propagation: str | None) -> Doc:
+    """With the finalizer by which the garbage collector is asked to deal with its dependents first."""
+    holder = {"Foreground": "foregroundDeletion", "Orphan": "orphan"}.get(propagation or "")
+    there = at(doc, "metadata", "finalizers") or []
+    if holder is None or holder in there:
+        return doc
+    return with_value(doc, ("metadata", "finalizers"), [*there, holder])
+
+
+# Conditions in the status of any object: one of each type, and since when it is as it is.
+
+
+def condition(doc: Doc, kind: str) -> Doc | None:
+    """The condition of that type."""
+    return _find(at(doc, "status", "conditions") or (), kind)
+
+
+def put(conditions: Iterable[Doc], new: Doc) -> list[Doc]:
+    """`conditions` with `new` in the place of the one of its type, or at the end."""
+    held = list(conditions)
+    for i, each in enumerate(held):
+        if each.get("type") == new["type"]:
+            held[i] = new
+            return held
+    return [*held, new]
+
+
+def with_condition(conditions: Iterable[Doc], new: Doc, now: str) -> list[Doc]:
+    """As `put`, what `new` does not say staying as it was. `lastTransitionTime` is `now` only if the condition's status
+    is another one (meta.SetStatusCondition)."""
+    conditions = list(conditions)
+    held = _find(conditions, str(new["type"])) or {}
+    since = held.get("lastTransitionTime", now) if held.get("status") == new["status"] else now
+    return put(conditions, {**held, **new, "lastTransitionTime": since})
+
+
+def _find(conditions: Iterable[Doc], kind: str) -> Doc | None:
+    return next((each for each in conditions if each.get("type") == kind), None)
+
+
+# What the rules need to know of stored objects: documents are turned into facts by whoever can decode them.
+
+
+class Facts(Protocol):
+    """The same item always gives the same fact. Whatever the API server accepts can be decoded."""
+
+    def pod(self, item: Item) -> Pod: ...
+
+    def node(self, item: Item) -> Node: ...
+
+    def budget(self, item: Item) -> Budget: ...
+
+    def workload(self, item: Item) -> Workload: ...
+
+    def claim(self, item: Item) -> Claim: ...
+
+    def volume(self, item: Item) -> PersistentVolume: ...
+
+    def storage_class(self, item: Item) -> StorageClass: ...
+
+    def csi_node(self, item: Item) -> CSINode: ...
+
+    def attachment(self, item: Item) -> VolumeAttachment: ...

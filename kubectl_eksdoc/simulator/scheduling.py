@@ -1,0 +1,245 @@
+"""The scheduler: pods without a node get the best one that every filter allows, or are told why there is none.
+
+The filters are those of `rules.scheduling`, the scores those that decide mostly (`scoring`). Pods that found no place
+are tried again when a node or a pod that is in the way changes (the queue of unschedulable pods).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import log
+
+from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy, Seat
+from kubectl_eksdoc.kubernetes.scheduling.pod_classes import PodClass
+from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.placement import CPU, DEFAULT_SCHEDULER, MEMORY
+from kubectl_eksdoc.model.pods import Owner
+from kubectl_eksdoc.simulator.registry import NAMESPACES, PODS, Facts, Registry, with_condition
+from kubectl_eksdoc.simulator.store import Change, Item, Key, What
+
+# Which of the nodes that fit the scheduler prefers: where few pods of the same controller are, and much is left.
+#
+# Source: pkg/scheduler/framework/plugins/podtopologyspread/{scoring,plugin}.go (the system's default constraints: by
+# host with a skew of 3, by zone with one of 5, ScheduleAnyway), noderesources/least_allocated.go, and the default
+# weights of apis/config/v1/default_plugins.go (spread 2, resources 1), Kubernetes v1.36. Other scores (images,
+# preferred affinity, balance) are left out; of the default constraints' selectors only the pod's controller is.
+
+
+SPREAD_WEIGHT = 2
+_MOST = 100.0
+_SKEWS = (3 - 1) + (5 - 1)
+
+
+class Replicas:
+    """Mutable: how many pods of each controller are on each node."""
+
+    def __init__(self) -> None:
+        self._on: dict[str, Counter[str]] = defaultdict(Counter)
+
+    def put(self, owner: Owner | None, node: str) -> None:
+        if owner is not None:
+            self._on[owner.uid][node] += 1
+
+    def take(self, owner: Owner | None, node: str) -> None:
+        if owner is not None:
+            self._on[owner.uid][node] -= 1
+
+    def clear(self) -> None:
+        self._on.clear()
+
+    def preferred(self, owner: Owner | None, fitting: Sequence[Seat]) -> Seat | None:
+        """The best of them; of equal ones the first by name, so that it is always the same."""
+        spread = self._spread(owner, fitting)
+        return min(
+            fitting, key=lambda seat: (-spread.get(seat.node.name, 0.0) - _left(seat), seat.node.name), default=None
+        )
+
+    def _spread(self, owner: Owner | None, fitting: Sequence[Seat]) -> dict[str, float]:
+        """By node, the less there is already the more."""
+        on = self._on.get(owner.uid) if owner is not None else None
+        if not on or not fitting:
+            return {}
+        zones: Counter[str] = Counter()
+        for seat in fitting:
+            zones[seat.node.zone] += on[seat.node.name]
+        host_weight, zone_weight = log(len(fitting) + 2), log(len(zones) + 2)
+        raw = {
+            seat.node.name: on[seat.node.name] * host_weight + zones[seat.node.zone] * zone_weight + _SKEWS
+            for seat in fitting
+        }
+        most, least = max(raw.values()), min(raw.values())
+        return {name: SPREAD_WEIGHT * _MOST * (most + least - score) / most for name, score in raw.items()}
+
+
+def _left(seat: Seat) -> float:
+    """The mean share of cpu and memory that is left, of a hundred (NodeResourcesFit, LeastAllocated)."""
+    room, has = seat.room, seat.node.allocatable
+    cpu, memory = has.get(CPU, 0), has.get(MEMORY, 0)
+    return _MOST / 2 * ((room.cpu / cpu if cpu else 0.0) + (room.memory / memory if memory else 0.0))
+
+
+NODES = kinds.NODES.full_name
+_STORAGE = (
+    kinds.CLAIMS.full_name,
+    kinds.VOLUMES.full_name,
+    kinds.STORAGE_CLASSES.full_name,
+    kinds.CSI_NODES.full_name,
+    kinds.VOLUME_ATTACHMENTS.full_name,
+)
+
+
+class Scheduler:
+    """A `Controller` whose keys are pods'. Keeps who is where up to date by itself."""
+
+    resources = (PODS, NODES, NAMESPACES, *_STORAGE)
+
+    def __init__(self, registry: Registry, facts: Facts) -> None:
+        self._registry = registry
+        self._facts = facts
+        self._occupancy: Occupancy | None = None  # built when it is needed next
+        self._replicas = Replicas()
+        self._placed: dict[Key, tuple[PodClass, str, Owner | None]] = {}
+        self._unschedulable: dict[Key, None] = {}
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        item = change.item
+        if item.resource == PODS:
+            yield from self._pod_changed(change)
+            return
+        if item.resource == NODES:
+            if not self._node_changed(change):
+                return
+        else:
+            self._occupancy = None
+        yield from self._again()
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._registry.store.get(PODS, key)
+        if item is None or not _is_ours(item):
+            self._unschedulable.pop(key, None)
+            return None
+        pod = self._facts.pod(item)
+        occupancy = self._taken()
+        kind = occupancy.class_of(pod)
+        fitting = [seat for seat in occupancy.candidates(kind).values() if occupancy.has_place(kind, seat)]
+        seat = self._replicas.preferred(pod.owner, fitting)
+        if seat is None:
+            self._unschedulable[key] = None
+            said = _no_place(occupancy.reasons(kind), len(occupancy.seats))
+            self._registry.update(item, _unschedulable(item.doc, said, self._registry.now), status=True)
+            return None
+        self._unschedulable.pop(key, None)
+        self._bind(item, seat.node.name)
+        return None
+
+    def _bind(self, item: Item, node: str) -> None:
+        """The binding subresource: the node and the condition in one write."""
+        bound = with_value(item.doc, ("spec", "nodeName"), node)
+        made = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
+        conditions = with_condition(_conditions(bound), made, self._registry.now)
+        conditions = [{k: v for k, v in each.items() if k not in ("reason", "message")} for each in conditions]
+        self._registry.store.replace(item, with_value(bound, ("status", "conditions"), conditions))
+
+    def _again(self) -> Iterable[Key]:
+        return tuple(self._unschedulable)
+
+    def _pod_changed(self, change: Change) -> Iterable[Key]:
+        item = change.item
+        if change.what is not What.DELETED and _is_ours(item) and item.key not in self._unschedulable:
+            yield item.key
+        before = self._placed.get(item.key)
+        self._place(item, change.what is not What.DELETED)
+        after = self._placed.get(item.key)
+        if before is not None and (after is None or after[:2] != before[:2]):
+            yield from self._again()
+
+    def _place(self, item: Item, there: bool) -> None:
+        if self._occupancy is None:
+            return
+        held = self._placed.pop(item.key, None)
+        if held is not None:
+            kind, node, owner = held
+            self._occupancy.take(kind, node)
+            self._replicas.take(owner, node)
+        pod = self._facts.pod(item)
+        if there and pod.node in self._occupancy.seats and not pod.finished:
+            kind = self._occupancy.class_of(pod)
+            self._occupancy.put(kind, pod.node)
+            owner = None if pod.deleting else pod.owner
+            self._placed[item.key] = kind, pod.node, owner
+            self._replicas.put(owner, pod.node)
+
+    def _node_changed(self, change: Change) -> bool:
+        """Whether it matters to where pods fit; most changes of nodes are heartbeats."""
+        after = None if change.what is What.DELETED else _as_is(self._facts.node(change.item))
+        before = None if change.before is None else _as_is(self._facts.node(change.before))
+        if after == before:
+            return False
+        if self._occupancy is not None and after is not None and before is not None:
+            self._occupancy.change_node(after)
+        else:
+            self._occupancy = None
+        return after is not None
+
+    def _taken(self) -> Occupancy:
+        """Who is where, built anew where it is not known any more."""
+        if self._occupancy is not None:
+            return self._occupancy
+        store, facts = self._registry.store, self._facts
+        nodes = [facts.node(item) for item in store.list(NODES)]
+        spaces = {item.key[1]: dict(at(item.doc, "metadata", "labels") or {}) for item in store.list(NAMESPACES)}
+        self._occupancy = made = Occupancy(nodes, spaces, self._storage())
+        self._placed.clear()
+        self._replicas.clear()
+        for item in store.list(PODS):
+            self._place(item, there=True)
+        return made
+
+    def _storage(self) -> Storage:
+        store, facts = self._registry.store, self._facts
+        claims, volumes, classes, csi_nodes, attachments = (tuple(store.list(resource)) for resource in _STORAGE)
+        return Storage.of(
+            map(facts.claim, claims),
+            map(facts.volume, volumes),
+            map(facts.storage_class, classes),
+            csi_nodes=tuple(map(facts.csi_node, csi_nodes)),
+            attachments=tuple(map(facts.attachment, attachments)),
+        )
+
+
+def _is_ours(item: Item) -> bool:
+    """Whether it waits for this scheduler: no node, nobody else's, no gates, not being deleted."""
+    spec = item.doc.get("spec") or {}
+    return not (
+        spec.get("nodeName")
+        or item.leaving
+        or spec.get("schedulingGates")
+        or spec.get("schedulerName", DEFAULT_SCHEDULER) != DEFAULT_SCHEDULER
+        or at(item.doc, "status", "phase") in ("Succeeded", "Failed")
+    )
+
+
+def _as_is(node: Node) -> Node:
+    """The node without what changes all the time and matters to no filter."""
+    return node if node.created_at is None else replace(node, created_at=None)
+
+
+def _no_place(reasons: Counter[str], nodes: int) -> str:
+    """As the scheduler says it (FitError); preemption is not tried."""
+    said = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items(), key=lambda r: f"{r[1]} {r[0]}"))
+    return f"0/{nodes} nodes are available: {said}." if said else "no nodes available to schedule pods"
+
+
+def _unschedulable(doc: Doc, said: str, now: str) -> Doc:
+    made = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
+    conditions = with_condition(_conditions(doc), {**made, "lastProbeTime": None}, now)
+    return with_value(doc, ("status", "conditions"), conditions)
+
+
+def _conditions(doc: Doc) -> list[Doc]:
+    return list(at(doc, "status", "conditions") or ())

@@ -1,0 +1,428 @@
+"""Objects of any kind, by resource, namespace and name, with one line of versions for all, as etcd has it.
+
+Every change gets the next resourceVersion. Changes are kept, so that a watch can go on from where it was and a list can
+be read as it was when its first page was; those that are too old are expired (410).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple
+
+from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
+from kubectl_eksdoc.kubernetes.api.statuses import Named
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.simulator.chance import MASK, STEP, mixed
+
+Key = tuple[str, str]
+"""Namespace ("" for what has none) and name."""
+
+KEPT = 10_000
+"""Changes of one resource that are kept; of etcd it is those of the last five minutes."""
+
+
+def path_of(key: Key) -> str:
+    """The key as etcd has it: what lists are sorted by, in which ``a-b/x`` is before ``a/x``."""
+    return f"{key[0]}/{key[1]}"
+
+
+def _key(path: str) -> Key:
+    namespace, _, name = path.partition("/")
+    return namespace, name
+
+
+class Expired(Exception):
+    """The version asked for is older than the changes that are kept."""
+
+
+class Stale(Exception):
+    """The object was changed, or is gone, since the version that was to be written over."""
+
+
+class What(str, Enum):
+    """A change, in the words of a watch."""
+
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item:
+    """One object as it was at one version; `doc` carries that version, too."""
+
+    resource: str
+    key: Key
+    version: int
+    doc: Doc
+
+    @property
+    def uid(self) -> str:
+        return str(self.doc["metadata"].get("uid", ""))
+
+    @property
+    def leaving(self) -> bool:
+        """Whether it is being deleted."""
+        return "deletionTimestamp" in self.doc["metadata"]
+
+
+class Change(NamedTuple):
+    """`before` is None for what was added. A deletion's `item` is what there was last, at a version of its own."""
+
+    version: int
+    what: What
+    item: Item
+    before: Item | None
+
+
+class _Table:
+    """The objects of one resource, and its latest changes, oldest first."""
+
+    __slots__ = ("changes", "items", "oldest", "paths")
+
+    def __init__(self, oldest: int) -> None:
+        self.items: dict[Key, Item] = {}
+        self.paths: list[str] = []  # sorted, as lists are
+        self.changes: deque[Change] = deque()
+        self.oldest = oldest  # no change after this version is missing
+
+
+Listener = Callable[[Change], None]
+
+
+class Store:
+    """Mutable. Resources are named as RBAC names them: ``poddisruptionbudgets.policy``."""
+
+    def __init__(self, version: int = 0, kept: int = KEPT) -> None:
+        """`version` is that of the last change; so many changes are `kept` of each resource."""
+        self._version = version
+        self._kept = kept
+        self._compacted = 0
+        self._forgotten = version  # changes up to here are kept of no resource
+        self._tables: dict[str, _Table] = {}
+        self._listeners: list[Listener] = []
+
+    @property
+    def version(self) -> int:
+        """Of the last change."""
+        return self._version
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener` with every change from now on; it must not change anything itself."""
+        self._listeners.append(listener)
+
+    @property
+    def listeners(self) -> tuple[Listener, ...]:
+        return tuple(self._listeners)
+
+    def leave(self, listeners: Collection[Listener]) -> None:
+        """They are told nothing any more."""
+        self._listeners = [each for each in self._listeners if each not in listeners]
+
+    def get(self, resource: str, key: Key) -> Item | None:
+        return self._table(resource).items.get(key)
+
+    def list(self, resource: str, namespace: str = "", after: str = "") -> Iterator[Item]:
+        """All objects, or those of one namespace, in the order of `path_of`, from behind the path `after` on.
+
+        What is changed while it is read may be seen or not.
+        """
+        table = self._table(resource)
+        paths = table.paths
+        first = bisect_left(paths, f"{namespace}/") if namespace else 0
+        last = bisect_left(paths, f"{namespace}0") if namespace else len(paths)
+        if after:
+            first = max(first, bisect_right(paths, after))
+        return (table.items[_key(path)] for path in paths[first:last])
+
+    def count(self, resource: str) -> int:
+        return len(self._table(resource).items)
+
+    def resources(self) -> Iterator[str]:
+        """Those that have, or had, an object."""
+        return iter(sorted(self._tables))
+
+    def add(self, resource: str, key: Key, doc: Doc) -> Item:
+        """A new object.
+
+        Raises:
+            Stale: there is one of that name.
+        """
+        table = self._table(resource)
+        if key in table.items:
+            raise Stale
+        item = self._made(resource, key, doc)
+        insort(table.paths, path_of(key))
+        self._note(table, Change(item.version, What.ADDED, item, None))
+        return item
+
+    def replace(self, item: Item, doc: Doc) -> Item:
+        """`doc` in the place of `item`. The same document is not written: the object keeps its version.
+
+        Raises:
+            Stale: `item` is not what is there any more.
+        """
+        table = self._current(item)
+        if doc is item.doc or doc == item.doc:
+            return item
+        made = self._made(item.resource, item.key, doc)
+        self._note(table, Change(made.version, What.MODIFIED, made, item))
+        return made
+
+    def remove(self, item: Item) -> Item:
+        """The object goes; what it was last is told, at the version of its going.
+
+        Raises:
+            Stale: `item` is not what is there any more.
+        """
+        table = self._current(item)
+        made = self._made(item.resource, item.key, item.doc)
+        del table.paths[bisect_left(table.paths, path_of(item.key))]
+        del table.items[item.key]
+        self._note(table, Change(made.version, What.DELETED, made, item))
+        return made
+
+    def since(self, resource: str, version: int) -> Iterator[Change]:
+        """The changes after `version`, oldest first.
+
+        Raises:
+            Expired: some of them are not kept any more.
+        """
+        table = self._table(resource)
+        if version < table.oldest:
+            raise Expired
+        changes = table.changes
+        first = bisect_right(changes, version, key=lambda change: change.version)
+        return (changes[i] for i in range(first, len(changes)))
+
+    def as_of(self, resource: str, version: int) -> dict[Key, Item]:
+        """The objects as they were at `version`, in no order.
+
+        Raises:
+            Expired: the changes since then are not kept any more.
+        """
+        if version < self._compacted:
+            raise Expired
+        items = dict(self._table(resource).items)
+        for change in reversed(tuple(self.since(resource, version))):
+            if change.before is None:
+                del items[change.item.key]
+            else:
+                items[change.item.key] = change.before
+        return items
+
+    @property
+    def compacted(self) -> int:
+        """No list is made of a version before this one."""
+        return self._compacted
+
+    def oldest(self, resource: str) -> int:
+        """Of the versions after which all changes of the resource are kept, the first."""
+        return self._table(resource).oldest
+
+    def compact(self) -> None:
+        """Drop what was before now, as etcd is told to; changes are kept all the same, as a watch cache does."""
+        self._compacted = self._version
+
+    def forget(self) -> None:
+        """Drop the changes so far, as an API server that begins anew does not know them."""
+        self._forgotten = self._version
+        for table in self._tables.values():
+            table.changes.clear()
+            table.oldest = self._version
+
+    def _table(self, resource: str) -> _Table:
+        found = self._tables.get(resource)
+        if found is None:
+            found = self._tables[resource] = _Table(self._forgotten)
+        return found
+
+    def _current(self, item: Item) -> _Table:
+        table = self._table(item.resource)
+        there = table.items.get(item.key)
+        if there is None or there.version != item.version:
+            raise Stale
+        return table
+
+    def _made(self, resource: str, key: Key, doc: Doc) -> Item:
+        self._version += 1
+        meta = {**doc["metadata"], "resourceVersion": str(self._version)}
+        return Item(resource, key, self._version, {**doc, "metadata": meta})
+
+    def _note(self, table: _Table, change: Change) -> None:
+        if change.what is not What.DELETED:
+            table.items[change.item.key] = change.item
+        table.changes.append(change)
+        if len(table.changes) > self._kept:
+            table.oldest = table.changes.popleft().version
+        for listener in self._listeners:
+            listener(change)
+
+
+# What the API server must know of a kind to store it: its names, whether its spec is counted, how it is deleted.
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """`counts`: changes of the spec are counted in metadata.generation. `has_status`: status is a subresource, which
+    writes of the object leave alone. `returned`: a deletion is answered with the object, not with a Status.
+    """
+
+    named: Named
+    api_version: str = "v1"
+    namespaced: bool = True
+    counts: bool = False
+    has_status: bool = False
+    returned: bool = False
+
+    @property
+    def resource(self) -> str:
+        """As the store names it."""
+        return self.named.full_name
+
+
+def of_resource(
+    resource: Resource, *, counts: bool = False, has_status: bool = False, returned: bool = False
+) -> Traits:
+    named = Named(resource.plural, resource.group, resource.kind)
+    return Traits(named, resource.api_version, resource.namespaced, counts, has_status, returned)
+
+
+CRON_JOBS = Resource("CronJob", "cronjobs", "batch")
+EVENTS = Resource("Event", "events")
+ADMISSION_POLICIES = Resource(
+    "ValidatingAdmissionPolicy", "validatingadmissionpolicies", "admissionregistration.k8s.io", namespaced=False
+)
+ADMISSION_BINDINGS = Resource(
+    "ValidatingAdmissionPolicyBinding",
+    "validatingadmissionpolicybindings",
+    "admissionregistration.k8s.io",
+    namespaced=False,
+)
+
+_COUNTED = (
+    kinds.DEPLOYMENTS,
+    kinds.REPLICA_SETS,
+    kinds.STATEFUL_SETS,
+    kinds.DAEMON_SETS,
+    kinds.REPLICATION_CONTROLLERS,
+    kinds.JOBS,
+    CRON_JOBS,
+    kinds.BUDGETS,
+)
+"""Built-in kinds with a counted spec and a status subresource (their strategies' PrepareForCreate and -Update)."""
+
+_WITH_STATUS = (kinds.NODES, kinds.AUTOSCALERS, kinds.SERVICES)
+_PLAIN = (
+    kinds.STORAGE_CLASSES,
+    kinds.CSI_NODES,
+    kinds.LEASES,
+    Resource("ConfigMap", "configmaps"),
+    Resource("Secret", "secrets"),
+    Resource("ServiceAccount", "serviceaccounts"),
+    Resource("Endpoints", "endpoints"),
+    EVENTS,
+    kinds.CONTROLLER_REVISIONS,
+)
+
+BUILT_IN: tuple[Traits, ...] = (
+    of_resource(kinds.PODS, counts=True, has_status=True, returned=True),
+    of_resource(kinds.NAMESPACES, has_status=True, returned=True),
+    of_resource(kinds.VOLUMES, has_status=True, returned=True),
+    of_resource(kinds.CLAIMS, has_status=True, returned=True),
+    of_resource(kinds.VOLUME_ATTACHMENTS, has_status=True, returned=True),
+    of_resource(kinds.ENDPOINT_SLICES, counts=True),
+    of_resource(kinds.PRIORITY_CLASSES, counts=True),
+    of_resource(kinds.VALIDATING_WEBHOOKS, counts=True),
+    of_resource(kinds.MUTATING_WEBHOOKS, counts=True),
+    of_resource(ADMISSION_POLICIES, counts=True, has_status=True),
+    of_resource(ADMISSION_BINDINGS, counts=True),
+    *(of_resource(resource, counts=True, has_status=True) for resource in _COUNTED),
+    *(of_resource(resource, has_status=True) for resource in _WITH_STATUS),
+    *(of_resource(resource) for resource in _PLAIN),
+)
+
+
+def by_resource(traits: Iterable[Traits] = BUILT_IN) -> Mapping[str, Traits]:
+    """By the store's name; of two the last."""
+    return {each.resource: each for each in traits}
+
+
+# Times as the API writes them: ``2026-11-20T08:00:00Z``, of leases and the like with a fraction.
+
+
+_FIRST, _LAST = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1, 9999))
+
+
+@lru_cache(maxsize=4096)
+def moment(text: str) -> datetime:
+    """
+    Raises:
+        ValueError: it is no time.
+    """
+    found = parsed(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no time")
+    return found
+
+
+def later(since: datetime, seconds: float) -> datetime:
+    """So many seconds after `since`, or before it; beyond what a calendar has, in its first or its last year.
+
+    The API takes any int64 for a number of seconds.
+    """
+    try:
+        return since + timedelta(seconds=seconds)
+    except OverflowError:
+        return _LAST if seconds > 0 else _FIRST
+
+
+def rfc3339(moment: datetime) -> str:
+    """``2026-11-20T08:00:00Z``: whole seconds, as metadata has times."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+# Names and UIDs that look as the API server's do, and are the same every time for the same seed.
+
+
+ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+"""Of generated names: without vowels and what is mistaken for others (apimachinery pkg/util/rand)."""
+
+SUFFIX = 5
+LONGEST = 63 - SUFFIX
+"""Of what stands before a generated suffix."""
+
+
+class Names:
+    """Mutable: each name it gives is the next of its line."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._state = seed & MASK
+
+    def after(self, base: str) -> str:
+        """`base` and five random characters, as generateName asks for."""
+        number = self._next()
+        suffix = ""
+        for _ in range(SUFFIX):
+            number, place = divmod(number, len(ALPHABET))
+            suffix += ALPHABET[place]
+        return base[:LONGEST] + suffix
+
+    def uid(self) -> str:
+        """A version 4 UUID."""
+        number = (self._next() << 64 | self._next()) & ~(0xF << 76) & ~(0x3 << 62) | 4 << 76 | 2 << 62
+        text = f"{number:032x}"
+        return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+    def _next(self) -> int:
+        """The next of 64 random bits."""
+        self._state = self._state + STEP & MASK
+        return mixed(self._state)

@@ -1,0 +1,429 @@
+"""The daemon set controller: one pod on every node that the template's demands and tolerations allow.
+
+Source: pkg/controller/daemon/daemon_controller.go, Kubernetes v1.36. A pod that failed is made again at once:
+upstream's delay between attempts is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT
+from kubectl_eksdoc.model.placement import NODE_NAME_FIELD, NodeDemand, NodeTerm
+from kubectl_eksdoc.model.selectors import Requirement
+from kubectl_eksdoc.simulator.pod_admission import NOT_READY, UNREACHABLE
+from kubectl_eksdoc.simulator.registry import Registry
+from kubectl_eksdoc.simulator.store import Change, Item, Key, What
+from kubectl_eksdoc.simulator.workloads import templates
+from kubectl_eksdoc.simulator.workloads.owning import Index, Selectors, claimed, keys_of_owner, may_be_adopted
+from kubectl_eksdoc.simulator.workloads.replica_sets import scaled
+from kubectl_eksdoc.simulator.workloads.taints import NO_EXECUTE, NO_SCHEDULE, all_tolerated, taints_of
+from kubectl_eksdoc.simulator.workloads.templates import (
+    HASH_LABEL,
+    Revisions,
+    Templates,
+    hash_in,
+    labels_of,
+    node_of,
+)
+
+# On which nodes a DaemonSet's pods belong, and how a pod says which node it is for.
+#
+# Source: pkg/controller/daemon/daemon_controller.go (NodeShouldRunDaemonPod, predicates),
+# pkg/controller/daemon/util/daemonset_util.go (AddOrUpdateDaemonPodTolerations,
+# ReplaceDaemonSetPodNodeNameNodeAffinity, GetTargetNodeName), Kubernetes v1.36.
+
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+_TOLERATED = (
+    (NOT_READY, NO_EXECUTE),
+    (UNREACHABLE, NO_EXECUTE),
+    ("node.kubernetes.io/disk-pressure", NO_SCHEDULE),
+    ("node.kubernetes.io/memory-pressure", NO_SCHEDULE),
+    ("node.kubernetes.io/pid-pressure", NO_SCHEDULE),
+    (UNSCHEDULABLE_TAINT, NO_SCHEDULE),
+)
+_ON_HOST_NETWORK = ("node.kubernetes.io/network-unavailable", NO_SCHEDULE)
+
+
+class Place(NamedTuple):
+    """`wanted`: a pod must be there; `kept`: one that is there may stay."""
+
+    wanted: bool
+    kept: bool
+
+
+class Places:
+    """Mutable: remembers what it decided for a template and a node, until one of them changes."""
+
+    def __init__(self) -> None:
+        self._read: dict[int, tuple[Doc, NodeDemand, list[Doc]]] = {}
+        self._decided: dict[tuple[int, str], tuple[Doc, Doc | None, Place]] = {}
+
+    def of(self, owner: Item, node: Doc) -> Place:
+        template: Doc = owner.doc["spec"].get("template") or {}
+        spec: Doc = node.get("spec") or {}
+        labels = node["metadata"].get("labels")
+        key = (id(template), node["metadata"]["name"])
+        held = self._decided.get(key)
+        if held is not None and held[0] is spec and held[1] is labels:
+            return held[2]
+        made = self._decide(template, node)
+        self._decided[key] = (spec, labels, made)
+        return made
+
+    def _decide(self, template: Doc, node: Doc) -> Place:
+        demand, tolerations = self._demand(template)
+        name = node["metadata"]["name"]
+        if (template.get("spec") or {}).get("nodeName") not in (None, "", name):
+            return Place(False, False)
+        if not demand.accepts(name, labels_of(node)):
+            return Place(False, False)
+        if all_tolerated(taints_of(node, NO_SCHEDULE, NO_EXECUTE), tolerations):
+            return Place(True, True)
+        return Place(False, all_tolerated(taints_of(node, NO_EXECUTE), tolerations))
+
+    def _demand(self, template: Doc) -> tuple[NodeDemand, list[Doc]]:
+        held = self._read.get(id(template))
+        if held is None:
+            spec: Doc = template.get("spec") or {}
+            tolerations = [*(spec.get("tolerations") or ()), *added_tolerations(spec)]
+            held = self._read[id(template)] = (template, demand_of(spec), tolerations)
+        return held[1], held[2]
+
+
+def demand_of(spec: Doc) -> NodeDemand:
+    """The nodes that a pod's spec asks for."""
+    selector = tuple(sorted((spec.get("nodeSelector") or {}).items()))
+    required = at(spec, "affinity", "nodeAffinity", REQUIRED)
+    if required is None:
+        return NodeDemand(selector)
+    terms = tuple(
+        NodeTerm(_requirements(each.get("matchExpressions")), _requirements(each.get("matchFields")))
+        for each in required.get("nodeSelectorTerms") or ()
+    )
+    return NodeDemand(selector, terms)
+
+
+def added_tolerations(spec: Doc) -> list[Doc]:
+    """Those that every pod of a DaemonSet gets besides its own."""
+    held = spec.get("tolerations") or ()
+    wanted = (*_TOLERATED, _ON_HOST_NETWORK) if spec.get("hostNetwork") else _TOLERATED
+    made: list[Doc] = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in wanted]
+    return [each for each in made if each not in held]
+
+
+def for_node(spec: Doc, node: str) -> Doc:
+    """`spec` with a node affinity that lets the scheduler take only `node`; its own required terms are replaced."""
+    fields = [{"key": NODE_NAME_FIELD, "operator": "In", "values": [node]}]
+    return with_value(spec, ("affinity", "nodeAffinity", REQUIRED), {"nodeSelectorTerms": [{"matchFields": fields}]})
+
+
+def target_of(pod: Doc) -> str:
+    """The node that the pod is on, or is for; "" where it does not say."""
+    if node := node_of(pod):
+        return node
+    for term in at(pod, "spec", "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms") or ():
+        for field in term.get("matchFields") or ():
+            if (field.get("key"), field.get("operator")) == (NODE_NAME_FIELD, "In") and len(field["values"]) == 1:
+                return str(field["values"][0])
+    return ""
+
+
+def _requirements(given: list[Doc] | None) -> tuple[Requirement, ...]:
+    return tuple(
+        Requirement(each["key"], each.get("operator", ""), tuple(each.get("values") or ())) for each in given or ()
+    )
+
+
+# Which pods of a DaemonSet a rolling update deletes, and where it makes new ones beside the old.
+#
+# Source: pkg/controller/daemon/update.go (rollingUpdate, findUpdatedPodsOnNode), Kubernetes v1.36.
+
+
+GENERATION_LABEL = "pod-template-generation"
+GENERATION_ANNOTATION = "deprecated.daemonset.template.generation"
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """`most_away` and `most_beside` are maxUnavailable and maxSurge as counts, of nodes that want a pod."""
+
+    hash: str
+    generation: str
+    min_ready_s: int
+    most_away: int
+    most_beside: int
+    now: datetime
+
+    def is_new(self, pod: Item) -> bool:
+        labels = templates.labels_of(pod.doc)
+        if self.generation and labels.get(GENERATION_LABEL) == self.generation:
+            return True
+        return bool(self.hash) and labels.get(HASH_LABEL) == self.hash
+
+    def steps(self, by_node: Mapping[str, Sequence[Item]]) -> tuple[list[Item], list[str]]:
+        """The pods to delete and the nodes to make one on."""
+        return self._beside(by_node) if self.most_beside else (self._instead(by_node), [])
+
+    def _instead(self, by_node: Mapping[str, Sequence[Item]]) -> list[Item]:
+        """Old pods that go first, their nodes being without one for a while."""
+        away = 0
+        ailing: list[Item] = []
+        candidates: list[Item] = []
+        for own in by_node.values():
+            new, old = self._split(own)
+            if len(new) + len(old) != 1:
+                away += 1  # none, or one too many: it is seen to elsewhere
+            elif new:
+                away += not self._available(new[0])
+            elif self._available(old[0]):
+                candidates.append(old[0])
+            else:
+                away += 1
+                ailing.append(old[0])
+        return ailing + candidates[: max(0, self.most_away - away)]
+
+    def _beside(self, by_node: Mapping[str, Sequence[Item]]) -> tuple[list[Item], list[str]]:
+        """New pods come first; the old one of a node goes when its new one is available."""
+        beside = 0
+        gone: list[Item] = []
+        at_once: list[str] = []
+        candidates: list[str] = []
+        for node, own in by_node.items():
+            new, old = self._split(own)
+            if len(new) > 1 or len(old) > 1:
+                beside += 1
+            elif old and not new:
+                (candidates if self._available(old[0]) else at_once).append(node)
+            elif old and self._available(new[0]):
+                gone.append(old[0])
+            elif old:
+                beside += 1
+        return gone, at_once + candidates[: max(0, self.most_beside - beside)]
+
+    def _split(self, own: Sequence[Item]) -> tuple[list[Item], list[Item]]:
+        staying = [pod for pod in own if not pod.leaving]
+        return [pod for pod in staying if self.is_new(pod)], [pod for pod in staying if not self.is_new(pod)]
+
+    def _available(self, pod: Item) -> bool:
+        return templates.is_available(pod.doc, self.min_ready_s, self.now)
+
+
+def rollout_of(owner: Item, hash_: str, nodes: int, now: datetime) -> Rollout:
+    """`nodes`: how many want a pod."""
+    rolling: Doc = at(owner.doc, "spec", "updateStrategy", "rollingUpdate") or {}
+    beside = scaled(rolling.get("maxSurge"), nodes, 0, up=True)
+    away = scaled(rolling.get("maxUnavailable"), nodes, 1, up=True)
+    return Rollout(
+        hash=hash_,
+        generation=templates.annotations_of(owner.doc).get(GENERATION_ANNOTATION, ""),
+        min_ready_s=int(owner.doc["spec"].get("minReadySeconds") or 0),
+        most_away=away if away or beside else 1,
+        most_beside=beside,
+        now=now,
+    )
+
+
+DAEMON_SETS, NODES = kinds.DAEMON_SETS.full_name, kinds.NODES.full_name
+BURST = 250
+
+_ByNode = Mapping[str, list[Item]]
+
+
+class DaemonSets:
+    """A `Controller`; keys are those of DaemonSets."""
+
+    resources = (DAEMON_SETS, templates.PODS, NODES)
+
+    def __init__(self, registry: Registry, index: Index) -> None:
+        self._registry = registry
+        self._index = index
+        self._selectors = Selectors()
+        self._places = Places()
+        self._templates = Templates(registry.store)
+        self._tolerant: dict[int, tuple[Doc, Doc]] = {}
+        self._revisions = Revisions(registry, index, kinds.DAEMON_SETS)
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        if change.item.resource == DAEMON_SETS:
+            return (change.item.key,)
+        if change.item.resource == NODES:
+            return self._concerned(change)
+        owners = keys_of_owner(change, kinds.DAEMON_SETS)
+        return (*owners, *self._would_adopt(change.item)) if may_be_adopted(change) else owners
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._registry.store.get(DAEMON_SETS, key)
+        if item is None:
+            return None
+        selector = self._selectors.of(item.doc["spec"].get("selector"))
+        own = claimed(self._registry, self._index, item, kinds.DAEMON_SETS, selector, templates.PODS)
+        held = self._revisions.of(item, selector)
+        latest = self._revisions.latest(item, held, _known_hash(item, own))
+        by_node = _by_node(own)
+        nodes = [node.doc for node in self._registry.store.list(NODES)]
+        wanting = sum(self._places.of(item, node).wanted for node in nodes)
+        rollout = rollout_of(item, hash_in(latest), wanting, self._registry.agenda.now)
+        if not item.leaving:
+            self._manage(item, by_node, nodes, rollout)
+            if _strategy(item) == "RollingUpdate":
+                self._update(item, rollout)
+        live = {templates.labels_of(pod.doc).get(HASH_LABEL) for pod in own}
+        self._revisions.truncate(item, held, {each.key[1] for each in held if hash_in(each) in live or each is latest})
+        return self._report(item, by_node, nodes, rollout)
+
+    def _concerned(self, change: Change) -> Iterable[Key]:
+        """Sets for which the node is another place than before."""
+        for item in self._registry.store.list(DAEMON_SETS):
+            before = change.before
+            if change.what is What.MODIFIED and before is not None:
+                was = self._places.of(item, before.doc)
+                if self._places.of(item, change.item.doc) == was:
+                    continue
+            yield item.key
+
+    def _would_adopt(self, pod: Item) -> Iterable[Key]:
+        labels = templates.labels_of(pod.doc)
+        for item in self._registry.store.list(DAEMON_SETS, pod.key[0]):
+            if self._selectors.of(item.doc["spec"].get("selector")).matches(labels):
+                yield item.key
+
+    def _manage(self, item: Item, by_node: _ByNode, nodes: list[Doc], rollout: Rollout) -> None:
+        """One pod where one belongs, none elsewhere."""
+        missing: list[str] = []
+        gone: list[Item] = []
+        names = set()
+        for node in nodes:
+            name = node["metadata"]["name"]
+            names.add(name)
+            place, there = self._places.of(item, node), by_node.get(name, [])
+            if place.wanted and not there:
+                missing.append(name)
+            elif place.kept:
+                gone += _surplus(there, rollout)
+            else:
+                gone += there
+        for name, there in by_node.items():
+            if name not in names:
+                gone += [pod for pod in there if not templates.node_of(pod.doc)]
+        self._sync(item, [pod for pod in gone if not pod.leaving], missing, rollout)
+
+    def _update(self, item: Item, rollout: Rollout) -> None:
+        """One step of a rolling update, from what there is now."""
+        by_node = _by_node(self._index.controlled(item.uid, templates.PODS))
+        wanting = [node.key[1] for node in self._registry.store.list(NODES) if self._places.of(item, node.doc).wanted]
+        if any(not rollout.is_new(pod) for own in by_node.values() for pod in own):
+            gone, beside = rollout.steps({name: by_node.get(name, []) for name in wanting})
+            self._sync(item, gone, beside, rollout)
+
+    def _sync(self, item: Item, gone: list[Item], missing: list[str], rollout: Rollout) -> None:
+        namespace = item.key[0]
+        for name in missing[:BURST]:
+            self._registry.create(templates.PODS, self._pod(item, name, rollout), namespace)
+        for pod in gone[:BURST]:
+            current = self._registry.store.get(templates.PODS, pod.key)
+            if current is not None and current.uid == pod.uid:
+                self._registry.delete(current)
+
+    def _pod(self, item: Item, node: str, rollout: Rollout) -> Doc:
+        pod = self._templates.pod(self._tolerant_template(item), item, kinds.DAEMON_SETS)
+        labels = {**(pod["metadata"].get("labels") or {}), HASH_LABEL: rollout.hash}
+        if rollout.generation:
+            labels[GENERATION_LABEL] = rollout.generation
+        made = with_value(pod, ("metadata", "labels"), labels)
+        return {**made, "spec": for_node(pod["spec"], node)}
+
+    def _tolerant_template(self, item: Item) -> Doc:
+        """The template with the tolerations that its pods get, one document for each template."""
+        template: Doc = item.doc["spec"].get("template") or {}
+        held = self._tolerant.get(id(template))
+        if held is None:
+            spec: Doc = template.get("spec") or {}
+            tolerations = [*(spec.get("tolerations") or ()), *added_tolerations(spec)]
+            held = self._tolerant[id(template)] = template, with_value(template, ("spec", "tolerations"), tolerations)
+        return held[1]
+
+    def _report(self, item: Item, by_node: _ByNode, nodes: list[Doc], rollout: Rollout) -> float | None:
+        """Write the status as of these pods; in how many seconds it changes by itself."""
+        wanted = there = misplaced = ready = available = updated = 0
+        soon: list[float] = []
+        for node in nodes:
+            own = by_node.get(node["metadata"]["name"], [])
+            if not self._places.of(item, node).wanted:
+                misplaced += bool(own)
+                continue
+            wanted += 1
+            if not own:
+                continue
+            there += 1
+            oldest = _oldest_first(own)[0]
+            left_s = templates.available_in(oldest.doc, rollout.min_ready_s, rollout.now)
+            ready += templates.is_ready(oldest.doc)
+            available += left_s == 0.0
+            updated += rollout.is_new(oldest)
+            if left_s:
+                soon.append(left_s)
+        counted = {
+            "numberAvailable": available,
+            "numberUnavailable": wanted - available,
+            "observedGeneration": int(item.doc["metadata"].get("generation") or 0),
+            "updatedNumberScheduled": updated,
+        }
+        status: Doc = {key: value for key, value in counted.items() if value}
+        status |= {"currentNumberScheduled": there, "desiredNumberScheduled": wanted}
+        status |= {"numberMisscheduled": misplaced, "numberReady": ready}
+        current = self._registry.get(DAEMON_SETS, item.key)
+        kept = {key: value for key, value in (item.doc.get("status") or {}).items() if key == "collisionCount"}
+        self._registry.update(current, {**current.doc, "status": {**kept, **status}}, status=True)
+        return min(soon, default=None)
+
+
+def _by_node(own: Iterable[Item]) -> dict[str, list[Item]]:
+    found: dict[str, list[Item]] = {}
+    for pod in own:
+        found.setdefault(target_of(pod.doc), []).append(pod)
+    return found
+
+
+def _surplus(there: list[Item], rollout: Rollout) -> list[Item]:
+    """Pods that ended, and all but the oldest; where new ones come first, an old and a new one may be there."""
+    ended = [pod for pod in there if templates.is_finished(pod.doc)]
+    running = [pod for pod in there if not templates.is_finished(pod.doc) and not pod.leaving]
+    if not rollout.most_beside:
+        return ended + _oldest_first(running)[1:]
+    new = [pod for pod in running if rollout.is_new(pod)]
+    old = [pod for pod in running if not rollout.is_new(pod)]
+    return ended + _oldest_first(new)[1:] + _oldest_first(old)[1:]
+
+
+def _oldest_first(own: list[Item]) -> list[Item]:
+    """Those that are assigned to a node before the others (podByCreationTimestampAndPhase)."""
+    return sorted(
+        own,
+        key=lambda pod: (
+            not templates.node_of(pod.doc),
+            str(pod.doc["metadata"].get("creationTimestamp") or ""),
+            pod.key[1],
+        ),
+    )
+
+
+def _strategy(item: Item) -> str:
+    return str(at(item.doc, "spec", "updateStrategy", "type") or "RollingUpdate")
+
+
+def _known_hash(item: Item, own: Iterable[Item]) -> str:
+    """By which the controller that was here before called the template: that of pods of the same generation."""
+    generation = templates.annotations_of(item.doc).get(GENERATION_ANNOTATION)
+    for pod in own:
+        labels = templates.labels_of(pod.doc)
+        if generation and labels.get(GENERATION_LABEL) == generation and labels.get(HASH_LABEL):
+            return labels[HASH_LABEL]
+    return ""

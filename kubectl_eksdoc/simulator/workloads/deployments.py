@@ -1,0 +1,355 @@
+"""The deployment controller: a ReplicaSet for each template, the new one growing as the old ones shrink.
+
+Source: pkg/controller/deployment/{deployment_controller,sync,rolling,recreate,progress}.go, Kubernetes v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.simulator.registry import Registry, condition
+from kubectl_eksdoc.simulator.store import Change, Item, Key, What, moment
+from kubectl_eksdoc.simulator.workloads import templates
+from kubectl_eksdoc.simulator.workloads.owning import (
+    Index,
+    Selectors,
+    claimed,
+    controller_of,
+    keys_of_owner,
+    may_be_adopted,
+)
+from kubectl_eksdoc.simulator.workloads.replica_sets import REPLICA_SETS, wanted
+from kubectl_eksdoc.simulator.workloads.rollouts import (
+    DESIRED,
+    REVISION,
+    Generations,
+    Limits,
+    Sizes,
+    counted,
+    limits_of,
+    noted,
+    rolled,
+    scaled_sizes,
+)
+
+# The status of a Deployment: its counts, and the conditions Available, Progressing and ReplicaFailure.
+#
+# Source: pkg/controller/deployment/{sync,progress}.go (calculateStatus, syncRolloutStatus, requeueStuckDeployment),
+# pkg/controller/deployment/util/deployment_util.go, Kubernetes v1.36.
+
+
+AVAILABLE, PROGRESSING, FAILURE = "Available", "Progressing", "ReplicaFailure"
+TIMED_OUT, NEW_AVAILABLE = "ProgressDeadlineExceeded", "NewReplicaSetAvailable"
+
+_NO_DEADLINE = 2**31 - 1
+
+
+def status_of(deployment: Doc, new: Item | None, old: Sequence[Item], limits: Limits, now: str) -> Doc:
+    """Counts, and whether enough is available; other conditions as they are."""
+    every = [*old, *((new,) if new is not None else ())]
+    available = _sum(every, "availableReplicas")
+    counts = {
+        "observedGeneration": int(deployment["metadata"].get("generation") or 0),
+        "replicas": _sum(every, "replicas"),
+        "updatedReplicas": counted(new, "replicas") if new is not None else 0,
+        "readyReplicas": _sum(every, "readyReplicas"),
+        "availableReplicas": available,
+        "unavailableReplicas": max(0, sum(wanted(item.doc) for item in every) - available),
+        "collisionCount": int((deployment.get("status") or {}).get("collisionCount") or 0),
+    }
+    made: Doc = {key: value for key, value in counts.items() if value}
+    made["terminatingReplicas"] = _sum(every, "terminatingReplicas")
+    held = (deployment.get("status") or {}).get("conditions") or []
+    made["conditions"] = with_condition(held, _availability(available, limits), now)
+    return made
+
+
+def with_progress(deployment: Doc, status: Doc, new: Item | None, old: Sequence[Item], now: datetime, text: str) -> Doc:
+    """`status` with what it says of the rollout; `text` is `now` as metadata has times."""
+    held = condition(deployment, PROGRESSING)
+    conditions: list[Doc] = status["conditions"]
+    deadline_s = deadline_of(deployment)
+    if deadline_s is None:
+        conditions = [each for each in conditions if each["type"] != PROGRESSING]
+    elif not _over(status, held):
+        conditions = _progress(deployment, status, new, now, text, deadline_s)
+    failure = _failure(new, old)
+    if failure is not None:
+        conditions = with_condition(conditions, failure, text)
+    else:
+        conditions = [each for each in conditions if each["type"] != FAILURE]
+    return {**status, "conditions": conditions}
+
+
+def with_condition(held: Iterable[Doc], new: Doc, now: str) -> list[Doc]:
+    """`held` with `new` at its end, unless it says the same already; the transition's time changes with the status."""
+    listed = list(held)
+    same = next((each for each in listed if each["type"] == new["type"]), None)
+    if same is not None and (same["status"], same.get("reason")) == (new["status"], new.get("reason")):
+        return listed
+    since = same["lastTransitionTime"] if same is not None and same["status"] == new["status"] else now
+    made = {"lastUpdateTime": now, **new, "lastTransitionTime": new.get("lastTransitionTime", since)}
+    return [*(each for each in listed if each["type"] != new["type"]), made]
+
+
+def progressing(status: str, reason: str, message: str) -> Doc:
+    return {"type": PROGRESSING, "status": status, "reason": reason, "message": message}
+
+
+def deadline_of(deployment: Doc) -> int | None:
+    """None for a Deployment whose progress is not judged."""
+    given = deployment["spec"].get("progressDeadlineSeconds")
+    return None if given is None or int(given) == _NO_DEADLINE else int(given)
+
+
+def complete(deployment: Doc, status: Doc) -> bool:
+    """`status` is of this generation, as `status_of` makes it."""
+    replicas = wanted(deployment)
+    counts = [int(status.get(what) or 0) for what in ("updatedReplicas", "replicas", "availableReplicas")]
+    return counts == [replicas] * 3
+
+
+def looked_at_again_s(deployment: Doc, status: Doc, now: datetime) -> float | None:
+    """When it must be looked at to see whether it has taken too long."""
+    held, deadline_s = condition({"status": status}, PROGRESSING), deadline_of(deployment)
+    if held is None or deadline_s is None or complete(deployment, status) or held.get("reason") == TIMED_OUT:
+        return None
+    if held.get("reason") == NEW_AVAILABLE:
+        return None  # it never times out from there
+    return max(0.0, (moment(held["lastUpdateTime"]) - now).total_seconds() + deadline_s) + 1
+
+
+def _availability(available: int, limits: Limits) -> Doc:
+    if available >= limits.replicas - limits.away:
+        text, status, reason = "Deployment has minimum availability.", "True", "MinimumReplicasAvailable"
+    else:
+        text, status, reason = "Deployment does not have minimum availability.", "False", "MinimumReplicasUnavailable"
+    return {"type": AVAILABLE, "status": status, "reason": reason, "message": text}
+
+
+def _over(status: Doc, held: Doc | None) -> bool:
+    """Whether the latest rollout has been completed: what changes after that is no progress."""
+    counts = status.get("replicas", 0) == status.get("updatedReplicas", 0)
+    return counts and held is not None and held.get("reason") == NEW_AVAILABLE
+
+
+def _progress(deployment: Doc, status: Doc, new: Item | None, now: datetime, text: str, deadline_s: int) -> list[Doc]:
+    conditions: list[Doc] = status["conditions"]
+    held = condition(deployment, PROGRESSING)
+    kind, name = ("Deployment", deployment["metadata"]["name"]) if new is None else ("ReplicaSet", new.key[1])
+    subject = f'{kind} "{name}"'
+    if complete(deployment, status):
+        made = progressing("True", NEW_AVAILABLE, f"{subject} has successfully progressed.")
+        return with_condition(conditions, made, text)
+    if _moved(deployment.get("status") or {}, status):
+        made = progressing("True", "ReplicaSetUpdated", f"{subject} is progressing.")
+        if held is not None and held["status"] == "True":
+            made["lastTransitionTime"] = held["lastTransitionTime"]
+        return with_condition((each for each in conditions if each["type"] != PROGRESSING), made, text)
+    if _timed_out(held, now, deadline_s):
+        return with_condition(
+            conditions, progressing("False", TIMED_OUT, f"{subject} has timed out progressing."), text
+        )
+    return conditions
+
+
+def _moved(before: Doc, status: Doc) -> bool:
+    def of(doc: Doc, what: str) -> int:
+        return int(doc.get(what) or 0)
+
+    outdated, were = (of(each, "replicas") - of(each, "updatedReplicas") for each in (status, before))
+    grown = ("updatedReplicas", "readyReplicas", "availableReplicas")
+    return outdated < were or any(of(status, what) > of(before, what) for what in grown)
+
+
+def _timed_out(held: Doc | None, now: datetime, deadline_s: int) -> bool:
+    if held is None or held.get("reason") == NEW_AVAILABLE:
+        return False
+    if held.get("reason") == TIMED_OUT:
+        return True
+    return (now - moment(held["lastUpdateTime"])).total_seconds() > deadline_s
+
+
+def _failure(new: Item | None, old: Sequence[Item]) -> Doc | None:
+    for item in (*((new,) if new is not None else ()), *old):
+        held = condition(item.doc, FAILURE)
+        if held is not None:
+            return {key: held[key] for key in ("type", "status", "reason", "message") if key in held}
+    return None
+
+
+def _sum(items: Iterable[Item], what: str) -> int:
+    return sum(counted(item, what) for item in items)
+
+
+DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
+
+
+class Deployments:
+    """A `Controller`; keys are those of Deployments."""
+
+    resources = (DEPLOYMENTS, REPLICA_SETS, templates.PODS)
+
+    def __init__(self, registry: Registry, index: Index) -> None:
+        self._registry = registry
+        self._index = index
+        self._selectors = Selectors()
+        self._generations = Generations(registry)
+        self._writing = False
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        if change.item.resource == DEPLOYMENTS:
+            return () if self._writing else (change.item.key,)
+        if change.item.resource == templates.PODS:
+            return self._waiting_for(change) if change.what is What.DELETED else ()
+        owners = keys_of_owner(change, kinds.DEPLOYMENTS)
+        return (*owners, *self._would_adopt(change.item)) if may_be_adopted(change) else owners
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._registry.store.get(DEPLOYMENTS, key)
+        if item is None:
+            return None
+        selector = self._selectors.of(item.doc["spec"].get("selector"))
+        own = claimed(self._registry, self._index, item, kinds.DEPLOYMENTS, selector, REPLICA_SETS)
+        new, old = self._generations.told_apart(item, own)
+        limits = limits_of(item.doc)
+        if item.leaving:
+            self._write(item, status_of(item.doc, new, old, limits, self._registry.now))
+            return None
+        item = self._with_pause(item)
+        if item.doc["spec"].get("paused") or self._was_scaled(item, new, old):
+            self._scale(item, new, old, limits)
+            return None
+        if limits.rolling:
+            return self._roll(item, new, old, limits)
+        return self._recreate(item, new, old, limits)
+
+    def _waiting_for(self, change: Change) -> Iterable[Key]:
+        """Deployments that begin anew only when their last pod is gone."""
+        for namespace, name in keys_of_owner(change, kinds.REPLICA_SETS):
+            parent = self._registry.store.get(REPLICA_SETS, (namespace, name))
+            owner = controller_of(parent.doc) if parent is not None else None
+            if owner is not None and owner["kind"] == kinds.DEPLOYMENTS.kind:
+                held = self._registry.store.get(DEPLOYMENTS, (namespace, owner["name"]))
+                if held is not None and not limits_of(held.doc).rolling:
+                    yield held.key
+
+    def _would_adopt(self, item: Item) -> Iterable[Key]:
+        labels = templates.labels_of(item.doc)
+        for each in self._registry.store.list(DEPLOYMENTS, item.key[0]):
+            if self._selectors.of(each.doc["spec"].get("selector")).matches(labels):
+                yield each.key
+
+    def _with_pause(self, item: Item) -> Item:
+        """With a Progressing condition that says that it is paused, or goes on."""
+        held = condition(item.doc, PROGRESSING)
+        reason = held.get("reason") if held else ""
+        paused = bool(item.doc["spec"].get("paused"))
+        if deadline_of(item.doc) is None or reason == TIMED_OUT:
+            return item
+        if paused == (reason == "DeploymentPaused"):
+            return item
+        word = ("DeploymentPaused", "paused") if paused else ("DeploymentResumed", "resumed")
+        return self._conditioned(item, progressing("Unknown", word[0], f"Deployment is {word[1]}"))
+
+    def _was_scaled(self, item: Item, new: Item | None, old: Sequence[Item]) -> bool:
+        replicas = wanted(item.doc)
+        every = [*old, *((new,) if new is not None else ())]
+        return any(noted(each, DESIRED) not in (None, replicas) for each in every if wanted(each.doc))
+
+    def _scale(self, item: Item, new: Item | None, old: list[Item], limits: Limits) -> None:
+        """Only sizes change: no new ReplicaSet is made."""
+        if new is not None:
+            new = self._generations.synced(item, new, old)
+            item = self._revised(item, new)
+        sizes = scaled_sizes(limits, new, old, counted(item, "replicas"))
+        new, old = self._resized(limits, sizes, new, old, note=len(sizes) > 1)
+        if item.doc["spec"].get("paused"):
+            self._generations.clean_up(item, old)
+        self._write(item, status_of(item.doc, new, old, limits, self._registry.now))
+
+    def _roll(self, item: Item, new: Item | None, old: list[Item], limits: Limits) -> float | None:
+        item, there = self._latest(item, new, old, limits)
+        steps = rolled(limits, there, old)
+        latest, old = self._resized(limits, steps, there, old)
+        if not steps:
+            self._generations.clean_up(item, old)
+        return self._report(item, latest, old, limits)
+
+    def _recreate(self, item: Item, new: Item | None, old: list[Item], limits: Limits) -> float | None:
+        """The old pods must be gone before the new ones are made."""
+        running = [each for each in old if wanted(each.doc)]
+        if running:
+            new, old = self._resized(limits, [(each, 0) for each in running], new, old)
+            return self._report(item, new, old, limits)
+        if any(counted(each, "replicas") or self._runs(each) for each in old):
+            return self._report(item, new, old, limits)
+        item, there = self._latest(item, new, old, limits)
+        latest, old = self._resized(limits, [(there, limits.replicas)], there, old)
+        if complete(item.doc, status_of(item.doc, latest, old, limits, self._registry.now)):
+            self._generations.clean_up(item, old)
+        return self._report(item, latest, old, limits)
+
+    def _runs(self, item: Item) -> bool:
+        return any(not templates.is_finished(pod.doc) for pod in self._index.controlled(item.uid, templates.PODS))
+
+    def _latest(self, item: Item, new: Item | None, old: Sequence[Item], limits: Limits) -> tuple[Item, Item]:
+        """The deployment and the ReplicaSet of its template, made if it is missing."""
+        if new is not None:
+            new = self._generations.synced(item, new, old)
+            item = self._revised(item, new)
+            if deadline_of(item.doc) is not None and condition(item.doc, PROGRESSING) is None:
+                text = f'Found new replica set "{new.key[1]}"'
+                item = self._conditioned(item, progressing("True", "FoundNewReplicaSet", text))
+            return item, new
+        new, collisions = self._generations.create(item, old, limits)
+        item = self._revised(item, new)
+        if collisions != int(at(item.doc, "status", "collisionCount") or 0):
+            item = self._written(item, with_value(item.doc, ("status", "collisionCount"), collisions))
+        if deadline_of(item.doc) is not None:
+            text = f'Created new replica set "{new.key[1]}"'
+            item = self._conditioned(item, progressing("True", "NewReplicaSetCreated", text))
+        return item, new
+
+    def _resized(
+        self, limits: Limits, sizes: Sizes, new: Item | None, old: Sequence[Item], note: bool = False
+    ) -> tuple[Item | None, list[Item]]:
+        """Both as they are after that; `note`: what the deployment wants is noted where the size stays, too."""
+        made = {each.uid: (each, size) for each, size in sizes if note or wanted(each.doc) != size}
+        written = {uid: self._generations.resize(each, size, limits) for uid, (each, size) in made.items()}
+        return written.get(new.uid, new) if new is not None else None, [written.get(each.uid, each) for each in old]
+
+    def _revised(self, item: Item, new: Item) -> Item:
+        """With the revision of its newest ReplicaSet."""
+        revision = templates.annotations_of(new.doc).get(REVISION)
+        if revision is None or templates.annotations_of(item.doc).get(REVISION) == revision:
+            return item
+        annotations = {**templates.annotations_of(item.doc), REVISION: revision}
+        return self._written(item, with_value(item.doc, ("metadata", "annotations"), annotations))
+
+    def _conditioned(self, item: Item, new: Doc) -> Item:
+        held = at(item.doc, "status", "conditions") or []
+        made = with_condition(held, new, self._registry.now)
+        return self._written(item, with_value(item.doc, ("status", "conditions"), made))
+
+    def _report(self, item: Item, new: Item | None, old: Sequence[Item], limits: Limits) -> float | None:
+        status = status_of(item.doc, new, old, limits, self._registry.now)
+        now = self._registry.agenda.now
+        status = with_progress(item.doc, status, new, old, now, self._registry.now)
+        self._write(item, status)
+        return looked_at_again_s(item.doc, status, now)
+
+    def _write(self, item: Item, status: Doc) -> None:
+        if status != item.doc.get("status"):
+            self._written(item, {**item.doc, "status": status})
+
+    def _written(self, item: Item, doc: Doc) -> Item:
+        """It need not look again at what it wrote itself."""
+        self._writing = True
+        try:
+            return self._registry.update(item, doc, status=True)
+        finally:
+            self._writing = False

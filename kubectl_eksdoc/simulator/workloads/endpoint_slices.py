@@ -1,0 +1,387 @@
+"""The endpoint slice controller: the pods behind each Service that has a selector.
+
+Source: pkg/controller/endpointslice/endpointslice_controller.go, staging/src/k8s.io/endpointslice/reconciler.go,
+Kubernetes v1.36. The annotation with the time of the last change says when the slice was written.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.simulator.registry import Registry
+from kubectl_eksdoc.simulator.store import Change, Item, Key, What
+from kubectl_eksdoc.simulator.workloads import templates
+from kubectl_eksdoc.simulator.workloads.owning import Index, keys_of_owner, reference_to
+
+# Endpoints of a Service: what one says of a pod, and the ports it is reached at.
+#
+# Source: staging/src/k8s.io/endpointslice/{utils,reconciler}.go (podToEndpoint, getEndpointPorts),
+# endpointslice/util/controller_utils.go (ShouldPodBeInEndpoints, FindPort), Kubernetes v1.36.
+# Hints of topology-aware routing are left out.
+
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+def addresses(pod: Doc, family: str) -> list[str]:
+    """Those of the family; of a pod that has ended none."""
+    if templates.is_finished(pod):
+        return []
+    status = pod.get("status") or {}
+    held = [each["ip"] for each in status.get("podIPs") or () if each.get("ip")]
+    if not held and status.get("podIP"):
+        held = [status["podIP"]]
+    return [each for each in held if (":" in each) == (family == "IPv6")]
+
+
+def endpoint(pod: Item, service: Doc, found: list[str], zone: str | None) -> Doc:
+    """The endpoint of a pod; terminating ones serve as long as they are ready."""
+    serving, terminating = templates.is_ready(pod.doc), pod.leaving
+    ready = bool(service["spec"].get("publishNotReadyAddresses")) or (serving and not terminating)
+    made: Doc = {
+        "addresses": found,
+        "conditions": {"ready": ready, "serving": serving, "terminating": terminating},
+        "targetRef": {"kind": "Pod", "namespace": pod.key[0], "name": pod.key[1], "uid": pod.uid},
+    }
+    spec = pod.doc["spec"]
+    if spec.get("nodeName"):
+        made["nodeName"] = spec["nodeName"]
+    if zone:
+        made["zone"] = zone
+    if spec.get("hostname") and spec.get("subdomain") == service["metadata"]["name"]:
+        made["hostname"] = spec["hostname"]
+    return made
+
+
+def ports(service: Doc, pod: Doc) -> list[Doc]:
+    """Ports of the pod behind those of the service; one whose name the pod does not have is left out."""
+    made = []
+    for each in service["spec"].get("ports") or ():
+        protocol = each.get("protocol") or "TCP"
+        number = _number(each, protocol, pod)
+        if number is None:
+            continue
+        port: Doc = {"name": each.get("name") or "", "port": number, "protocol": protocol}
+        if each.get("appProtocol"):
+            port["appProtocol"] = each["appProtocol"]
+        made.append(port)
+    return made
+
+
+def _number(port: Doc, protocol: str, pod: Doc) -> int | None:
+    target = port.get("targetPort") or port["port"]
+    if isinstance(target, int):
+        return target
+    for name, of, number in _named(pod):
+        if (name, of) == (target, protocol):
+            return number
+    return None
+
+
+def _named(pod: Doc) -> Iterable[tuple[str, str, int]]:
+    """Named ports of the containers, then of the sidecars."""
+    spec = pod["spec"]
+    sidecars = [each for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"]
+    for container in (*(spec.get("containers") or ()), *sidecars):
+        for each in container.get("ports") or ():
+            yield each.get("name", ""), each.get("protocol") or "TCP", int(each["containerPort"])
+
+
+# How endpoints are spread over slices: each stays where it is, and as few slices as possible are written.
+#
+# Source: staging/src/k8s.io/endpointslice/reconciler.go (reconcileByPortMapping, finalize), Kubernetes v1.36.
+
+
+MOST = 100
+"""Endpoints in one slice (--max-endpoints-per-slice)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """`kept`: endpoints of each slice that stays, as they are to be; `new`: of those to make; `spare`: to delete."""
+
+    kept: tuple[tuple[Item, list[Doc]], ...]
+    new: tuple[list[Doc], ...]
+    spare: tuple[Item, ...]
+
+
+def spread(slices: Sequence[Item], wanted: Mapping[str, Doc]) -> Spread:
+    """`wanted` by the pod's UID; `slices` are those of the same ports."""
+    left = dict(wanted)
+    stay: dict[Item, list[Doc]] = {}
+    spare: list[Item] = []
+    for item in slices:
+        endpoints = _stay(item, left)
+        if endpoints:
+            stay[item] = endpoints
+        else:
+            spare.append(item)
+    more = list(left.values())
+    touched = [item for item, endpoints in stay.items() if endpoints != (item.doc.get("endpoints") or [])]
+    for item in sorted(touched, key=lambda each: -len(stay[each])):
+        room = MOST - len(stay[item])
+        stay[item] = stay[item] + more[:room]
+        more = more[room:]
+    new: list[list[Doc]] = []
+    while len(more) >= MOST:
+        new.append(more[:MOST])
+        more = more[MOST:]
+    unchanged = {item: endpoints for item, endpoints in stay.items() if item not in touched}
+    if more and (fitting := _fitting(unchanged, len(more))) is not None:
+        stay[fitting] = stay[fitting] + more
+    elif more:
+        new.append(more)
+    return Spread(tuple(stay.items()), tuple(new), tuple(spare))
+
+
+def _stay(item: Item, left: dict[str, Doc]) -> list[Doc]:
+    """The endpoints of a slice that are still wanted, as they are wanted; taken out of `left`."""
+    kept = []
+    for each in item.doc.get("endpoints") or ():
+        new = left.pop((each.get("targetRef") or {}).get("uid", ""), None)
+        if new is not None:
+            kept.append(each if new is each or new == each else new)
+    return kept
+
+
+def _fitting(unchanged: Mapping[Item, list[Doc]], more: int) -> Item | None:
+    """The slice that they fill best without overflowing."""
+    able = [(len(endpoints), item) for item, endpoints in unchanged.items() if len(endpoints) + more <= MOST]
+    return max(able, key=lambda each: each[0])[1] if able else None
+
+
+# Which Services select a pod, without looking at all of them.
+#
+# Source: staging/src/k8s.io/endpointslice/util/controller_utils.go (GetServicesToUpdateOnPodChange), Kubernetes v1.36.
+
+
+_Pair = tuple[str, str, str]
+
+
+class Memberships:
+    """Mutable: Services by namespace and one label of their selector."""
+
+    def __init__(self) -> None:
+        self._selectors: dict[Key, dict[str, str]] = {}
+        self._by_pair: dict[_Pair, dict[Key, None]] = defaultdict(dict)
+
+    def note(self, change: Change) -> None:
+        """A Service came, changed or went."""
+        key = change.item.key
+        before = self._selectors.pop(key, None)
+        if before:
+            self._by_pair[_pair(key, before)].pop(key, None)
+        selector = change.item.doc["spec"].get("selector")
+        if selector and change.what is not What.DELETED:
+            self._selectors[key] = selector
+            self._by_pair[_pair(key, selector)][key] = None
+
+    def of(self, pod: Item) -> list[Key]:
+        """The Services that select it."""
+        labels = templates.labels_of(pod.doc)
+        return [
+            key
+            for pair in labels.items()
+            for key in self._by_pair.get((pod.key[0], *pair), ())
+            if self._selectors[key].items() <= labels.items()
+        ]
+
+    def concerned(self, change: Change) -> Iterable[Key]:
+        """Those whose endpoints may change with the pod."""
+        if change.before is None or change.what is What.DELETED:
+            return self.of(change.item)
+        if _seen(change.before) == _seen(change.item):
+            return ()
+        return dict.fromkeys((*self.of(change.before), *self.of(change.item)))
+
+
+def _pair(key: Key, selector: dict[str, str]) -> _Pair:
+    return (key[0], *min(selector.items()))
+
+
+def _seen(pod: Item) -> tuple[object, ...]:
+    """All of a pod that its endpoints show."""
+    status = pod.doc.get("status") or {}
+    ips = status.get("podIPs") or status.get("podIP")
+    shown = (ips, templates.labels_of(pod.doc), templates.node_of(pod.doc), pod.doc["spec"].get("hostname"))
+    return (*shown, templates.is_ready(pod.doc), templates.is_finished(pod.doc), pod.leaving)
+
+
+SERVICES, NODES = kinds.SERVICES.full_name, kinds.NODES.full_name
+SLICES = kinds.ENDPOINT_SLICES.full_name
+
+MANAGED_BY, MANAGER = "endpointslice.kubernetes.io/managed-by", "endpointslice-controller.k8s.io"
+SERVICE_NAME, HEADLESS = "kubernetes.io/service-name", "service.kubernetes.io/headless"
+TRIGGERED = "endpoints.kubernetes.io/last-change-trigger-time"
+
+_Ports = tuple[tuple[tuple[str, object], ...], ...]
+_PORT = ("name", "protocol", "port", "appProtocol")
+
+
+class _Known(NamedTuple):
+    """What was made of a pod for a service of that spec; `endpoint` None: the pod has no address."""
+
+    pod: Item
+    spec: Doc
+    zone: str | None
+    frozen: _Ports
+    ports: list[Doc]
+    endpoint: Doc | None
+
+
+class EndpointSlices:
+    """A `Controller`; keys are those of Services."""
+
+    resources = (SERVICES, templates.PODS, NODES, SLICES)
+
+    def __init__(self, registry: Registry, index: Index) -> None:
+        self._registry = registry
+        self._index = index
+        self._memberships = Memberships()
+        self._known: dict[str, dict[str, _Known]] = {}
+        self._writing = False
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        item = change.item
+        if item.resource == SERVICES:
+            self._memberships.note(change)
+            if change.what is What.DELETED:
+                self._known.pop(item.uid, None)
+            return (item.key,)
+        if item.resource == SLICES:
+            return () if self._writing else keys_of_owner(change, kinds.SERVICES)
+        if item.resource == templates.PODS:
+            return self._memberships.concerned(change)
+        if change.before is not None and change.what is What.MODIFIED and _zone(change.before) == _zone(item):
+            return ()
+        return [key for pod in self._index.on_node(item.key[1]) for key in self._memberships.of(pod)]
+
+    def reconcile(self, key: Key) -> float | None:
+        service = self._registry.store.get(SERVICES, key)
+        if service is None or service.leaving:
+            return None
+        spec = service.doc["spec"]
+        selector = spec.get("selector")
+        if not selector or spec.get("type") == "ExternalName":
+            return None
+        held = [item for item in self._index.controlled(service.uid, SLICES) if not item.leaving and _managed(item)]
+        families = spec.get("ipFamilies") or ["IPv4"]
+        own = list(self._index.labelled(key[0], selector))
+        self._writing = True  # it need not look again at what it wrote itself
+        try:
+            for family in families:
+                self._reconcile_family(service, family, own, [item for item in held if _family(item) == family])
+            for item in held:
+                if _family(item) not in families:
+                    self._registry.delete(item)
+        finally:
+            self._writing = False
+        return None
+
+    def _reconcile_family(self, service: Item, family: str, own: list[Item], held: list[Item]) -> None:
+        order: dict[_Ports, list[Doc]] = {}
+        wanted = self._wanted(service.doc, family, own, order)
+        by_ports: dict[_Ports, list[Item]] = {}
+        for item in held:
+            by_ports.setdefault(_frozen(item.doc.get("ports")), []).append(item)
+        spare: list[Item] = []
+        new: list[Doc] = []
+        stays = 0
+        for ports in {**by_ports, **wanted}:
+            result = spread(by_ports.get(ports, ()), wanted.get(ports, {}))
+            spare += result.spare
+            stays += len(result.kept)
+            for item, listed in result.kept:
+                self._write(item, service, listed, item.doc.get("ports") or [])
+            new += [self._made(service, family, listed, order[ports]) for listed in result.new]
+        if not stays and not new:
+            new = [self._made(service, family, [], [])]
+        for doc in new:
+            if spare:  # one that would go is used again
+                self._write(spare.pop(0), service, doc["endpoints"], doc["ports"])
+            else:
+                self._registry.create(SLICES, doc, service.key[0])
+        for item in spare:
+            self._registry.delete(item)
+
+    def _wanted(
+        self, service: Doc, family: str, own: Iterable[Item], order: dict[_Ports, list[Doc]]
+    ) -> dict[_Ports, dict[str, Doc]]:
+        """Endpoints by the ports they are reached at and the pod's UID; `order` gets the ports as they are listed."""
+        known = self._known.get(service["metadata"]["uid"], {})
+        seen: dict[str, _Known] = {}
+        found: dict[_Ports, dict[str, Doc]] = {}
+        for pod in own:
+            node = self._registry.store.get(NODES, ("", templates.node_of(pod.doc)))
+            zone = _zone(node) if node is not None else None
+            held = known.get(pod.uid + family)
+            if held is None or held.pod is not pod or held.zone != zone or held.spec is not service["spec"]:
+                held = _look(pod, service, family, zone)
+            seen[pod.uid + family] = held
+            if held.endpoint is None or (node is None and self._index.held(NODES)):
+                continue  # without an address, or its node is gone, and so will it be
+            order.setdefault(held.frozen, held.ports)
+            found.setdefault(held.frozen, {})[pod.uid] = held.endpoint
+        others = {key: value for key, value in known.items() if not key.endswith(family)}
+        self._known[service["metadata"]["uid"]] = {**others, **seen}
+        return found
+
+    def _write(self, item: Item, service: Item, listed: list[Doc], ports: list[Doc]) -> None:
+        """Write a slice, if that changes anything."""
+        meta = item.doc["metadata"]
+        labels = _labels(service.doc)
+        same = (item.doc.get("endpoints") or []) == listed and (item.doc.get("ports") or []) == ports
+        if same and meta.get("labels") == labels:
+            return
+        annotations = {**(meta.get("annotations") or {}), TRIGGERED: self._registry.now}
+        meta = {**meta, "labels": labels, "annotations": annotations}
+        self._registry.update(item, {**item.doc, "metadata": meta, "endpoints": listed, "ports": ports})
+
+    def _made(self, service: Item, family: str, listed: list[Doc], ports: list[Doc]) -> Doc:
+        meta = {
+            "generateName": service.key[1] + "-",
+            "labels": _labels(service.doc),
+            "annotations": {TRIGGERED: self._registry.now},
+            "ownerReferences": [reference_to(service, kinds.SERVICES)],
+        }
+        kind = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice"}
+        return {**kind, "metadata": meta, "addressType": family, "endpoints": listed, "ports": ports}
+
+
+def _look(pod: Item, service: Doc, family: str, zone: str | None) -> _Known:
+    reached_at = addresses(pod.doc, family)
+    listed = ports(service, pod.doc) if reached_at else []
+    made = endpoint(pod, service, reached_at, zone) if reached_at else None
+    return _Known(pod, service["spec"], zone, _frozen(listed), listed, made)
+
+
+def _labels(service: Doc) -> dict[str, str]:
+    """Those of the service, and by whom the slice is kept and for whom."""
+    kept = {key: value for key, value in templates.labels_of(service).items() if key not in (MANAGED_BY, SERVICE_NAME)}
+    kept.pop(HEADLESS, None)
+    if service["spec"].get("clusterIP") == "None":
+        kept[HEADLESS] = ""
+    return {**kept, MANAGED_BY: MANAGER, SERVICE_NAME: service["metadata"]["name"]}
+
+
+def _managed(item: Item) -> bool:
+    return templates.labels_of(item.doc).get(MANAGED_BY) == MANAGER
+
+
+def _family(item: Item) -> str:
+    return str(item.doc.get("addressType", ""))
+
+
+def _zone(node: Item) -> str | None:
+    return templates.labels_of(node.doc).get(ZONE)
+
+
+def _frozen(ports: Iterable[Doc] | None) -> _Ports:
+    """Of the fields that a port has: others may be anything."""
+    each_of = (each or {} for each in ports or ())
+    return tuple(sorted(tuple((name, each[name]) for name in _PORT if each.get(name) is not None) for each in each_of))

@@ -1,0 +1,371 @@
+"""The garbage collector: what all its owners have left goes, too, in the background, in the foreground or not at all.
+
+An owner of a kind that is not known, or of which no object was ever seen, is never taken for gone: where a kind was
+not read, its absence says nothing.
+Source: pkg/controller/garbagecollector/{garbagecollector,graph_builder}.go, Kubernetes v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.simulator.disruptions import disrupted
+from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry
+from kubectl_eksdoc.simulator.store import Change, Item, Key, What
+from kubectl_eksdoc.simulator.workloads import templates
+from kubectl_eksdoc.simulator.workloads.owning import Index
+
+FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
+
+_OWNERS = ("metadata", "ownerReferences")
+_FINALIZERS = ("metadata", "finalizers")
+
+
+class Garbage:
+    """A `Controller`; keys are ("", UID). It is told of all kinds that the registry knows."""
+
+    def __init__(self, registry: Registry, index: Index) -> None:
+        self._registry = registry
+        self._index = index
+        self.resources = registry.traits.keys()
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        meta = change.item.doc["metadata"]
+        owners = meta.get("ownerReferences") or ()
+        if change.what is What.DELETED:
+            gone = change.item.uid
+            yield from (("", item.uid) for item in self._index.dependents(gone))
+            yield from (("", owner["uid"]) for owner in owners)  # it may have waited for this one
+        elif change.item.leaving:
+            if meta.get("finalizers"):
+                yield ("", change.item.uid)
+            if owners and (change.before is None or not change.before.leaving):
+                yield from (("", owner["uid"]) for owner in owners)
+        elif owners and (change.before is None or change.before.doc["metadata"].get("ownerReferences") != owners):
+            yield ("", change.item.uid)
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._index.of_uid(key[1])
+        if item is None:
+            return None
+        if item.leaving and ORPHAN in _finalizers(item):
+            self._orphan(item)
+        elif _waits(item):
+            self._wait(item)
+        else:
+            self._judge(item)
+        return None
+
+    def _orphan(self, item: Item) -> None:
+        """Its dependents lose it as an owner; then it may go."""
+        for dependent in self._index.dependents(item.uid):
+            self._disown(dependent, {item.uid})
+        self._let_go(item, ORPHAN)
+
+    def _wait(self, item: Item) -> None:
+        """Its dependents are told to go; it goes when none is left that blocks it."""
+        for dependent in self._index.dependents(item.uid):
+            self._judge(dependent)
+        if not any(_blocks(dependent, item.uid) for dependent in self._index.dependents(item.uid)):
+            self._let_go(item, FOREGROUND)
+
+    def _judge(self, item: Item) -> None:
+        """Delete what no owner keeps; what some still keep only loses the others."""
+        owners: list[Doc] = item.doc["metadata"].get("ownerReferences") or []
+        if not owners or (item.leaving and not _waits(item)):
+            return
+        missing = {owner["uid"] for owner in owners if self._missing(owner, item.key[0])}
+        waiting = {owner["uid"] for owner in owners if self._waiting(owner)}
+        if any(owner["uid"] not in missing | waiting for owner in owners):
+            if missing | waiting:
+                self._disown(item, missing | waiting)
+        elif waiting and self._index.dependents(item.uid):
+            self._unblock_circles(item)
+            self._delete(item, "Foreground")
+        elif not item.leaving:
+            self._delete(item, _asked(item))
+
+    def _missing(self, owner: Doc, namespace: str) -> bool:
+        """Whether the owner is certainly not there."""
+        held = self._index.of_uid(owner["uid"])
+        if held is not None:
+            return held.key[0] not in ("", namespace) or held.key[1] != owner["name"]
+        named = (_group(owner), owner["kind"])
+        traits = self._registry.traits.items()
+        resource = next((name for name, each in traits if (each.named.group, each.named.kind) == named), "")
+        return bool(resource) and self._index.held(resource)
+
+    def _waiting(self, owner: Doc) -> bool:
+        held = self._index.of_uid(owner["uid"])
+        return held is not None and _waits(held)
+
+    def _unblock_circles(self, item: Item) -> None:
+        """Dependents that wait themselves must not keep it: they may wait for it in a circle."""
+        for dependent in self._index.dependents(item.uid):
+            if _waits(dependent):
+                owners = [{**each, "blockOwnerDeletion": False} for each in item.doc["metadata"]["ownerReferences"]]
+                self._registry.update(item, with_value(item.doc, _OWNERS, owners))
+                return
+
+    def _disown(self, item: Item, uids: set[str]) -> None:
+        current = self._registry.get(item.resource, item.key)
+        kept = [each for each in current.doc["metadata"].get("ownerReferences") or () if each["uid"] not in uids]
+        self._registry.update(current, with_value(current.doc, _OWNERS, kept))
+
+    def _delete(self, item: Item, propagation: str) -> None:
+        current = self._registry.get(item.resource, item.key)
+        if propagation != "Foreground" or not _waits(current):
+            self._registry.delete(current, DeleteOptions(uid=item.uid, propagation=propagation))
+
+    def _let_go(self, item: Item, finalizer: str) -> None:
+        current = self._registry.get(item.resource, item.key)
+        kept = [each for each in _finalizers(current) if each != finalizer]
+        self._registry.update(current, with_value(current.doc, _FINALIZERS, kept))
+
+
+def _finalizers(item: Item) -> list[str]:
+    return item.doc["metadata"].get("finalizers") or []
+
+
+def _waits(item: Item) -> bool:
+    """Whether it is being deleted and waits for its dependents to go first."""
+    return item.leaving and FOREGROUND in _finalizers(item)
+
+
+def _blocks(item: Item, uid: str) -> bool:
+    owners = item.doc["metadata"].get("ownerReferences") or ()
+    return any(each["uid"] == uid and each.get("blockOwnerDeletion") for each in owners)
+
+
+def _asked(item: Item) -> str:
+    """The way of deletion that its own finalizers ask for."""
+    held = _finalizers(item)
+    if ORPHAN in held:
+        return "Orphan"
+    return "Foreground" if FOREGROUND in held else "Background"
+
+
+def _group(owner: Doc) -> str:
+    group, slash, _ = str(owner.get("apiVersion", "")).partition("/")
+    return group if slash else ""
+
+
+# The pod garbage collector: pods on nodes that are gone are failed and deleted by force, budgets or not.
+#
+# Source: pkg/controller/podgc/gc_controller.go (gcOrphaned, markFailedAndDeletePodWithCondition), Kubernetes v1.36.
+# Finished pods beyond the threshold of 12,500 are left alone.
+
+
+NODES = kinds.NODES.full_name
+
+PERIOD_S = 20.0
+"""It looks as often as that (gcCheckPeriod)."""
+
+QUARANTINE_S = 40.0
+"""A node must have been away for so long since it was first missed (quarantineTime)."""
+
+REASON, MESSAGE = "DeletionByPodGC", "PodGC: node no longer exists"
+
+
+class PodGarbage:
+    """A `Controller`; keys are ("", name of a node). Without any node in the store none is missed."""
+
+    resources = (NODES, templates.PODS)
+
+    def __init__(self, registry: Registry, index: Index) -> None:
+        self._registry = registry
+        self._index = index
+        self._due: dict[str, float] = {}
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        if change.item.resource == NODES:
+            return (change.item.key,) if change.what is not What.MODIFIED else ()
+        node = templates.node_of(change.item.doc)
+        if change.what is What.DELETED or not node or self._there(node):
+            return ()
+        before = change.before
+        return (("", node),) if before is None or templates.node_of(before.doc) != node else ()
+
+    def reconcile(self, key: Key) -> float | None:
+        node = key[1]
+        if self._there(node) or not self._index.held(NODES):
+            self._due.pop(node, None)
+            return None
+        now_s = self._registry.agenda.seconds
+        due_s = self._due.setdefault(node, now_s + (-now_s % PERIOD_S) + QUARANTINE_S)
+        if now_s < due_s:
+            return due_s - now_s
+        del self._due[node]
+        for pod in self._index.on_node(node):
+            self._remove(pod)
+        return None
+
+    def _there(self, node: str) -> bool:
+        return self._registry.store.get(NODES, ("", node)) is not None
+
+    def _remove(self, pod: Item) -> None:
+        if not templates.is_finished(pod.doc):
+            doc = disrupted(pod.doc, REASON, MESSAGE, self._registry.now)
+            pod = self._registry.update(pod, with_value(doc, ("status", "phase"), "Failed"), status=True)
+        self._registry.delete(pod, DeleteOptions(grace_s=0))
+
+
+# The namespace controller: everything in a namespace that is being deleted goes, pods first, and then the namespace.
+#
+# Source: pkg/controller/namespace/deletion/namespaced_resources_deleter.go, Kubernetes v1.36
+# (OrderedNamespaceDeletion).
+
+
+NAMESPACES, PODS = kinds.NAMESPACES.full_name, kinds.PODS.full_name
+FINALIZER = "kubernetes"
+
+
+class Namespaces:
+    """A `Controller`; keys are those of Namespaces."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self.resources = registry.traits.keys()
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        if change.item.resource == NAMESPACES:
+            return (change.item.key,) if change.item.leaving else ()
+        namespace = ("", change.item.key[0])
+        if change.what is not What.DELETED or not namespace[1]:
+            return ()
+        held = self._registry.store.get(NAMESPACES, namespace)
+        return (namespace,) if held is not None and held.leaving else ()
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._registry.store.get(NAMESPACES, key)
+        if item is None or not item.leaving:
+            return None
+        pods = self._content((PODS,), key[1])
+        left = pods or self._content(self._registry.traits, key[1])
+        for each in left:
+            if not each.leaving:
+                self._registry.delete(each)
+        if not self._content(self._registry.traits, key[1]):
+            self._finalize(item)
+        elif pods and not self._content((PODS,), key[1]):
+            return 0.0
+        return None
+
+    def _content(self, resources: Iterable[str], namespace: str) -> list[Item]:
+        store, traits = self._registry.store, self._registry.traits
+        return [item for name in resources if traits[name].namespaced for item in store.list(name, namespace)]
+
+    def _finalize(self, item: Item) -> None:
+        kept = [each for each in at(item.doc, "spec", "finalizers") or () if each != FINALIZER]
+        self._registry.update(item, with_value(item.doc, ("spec", "finalizers"), kept))
+
+
+# The protection of claims in use: one that is being deleted stays until no pod on a node uses it.
+#
+# Source: pkg/controller/volume/pvcprotection/pvc_protection_controller.go (podUsesPVC), Kubernetes v1.36.
+
+
+CLAIMS, CLAIM_PROTECTION_PODS = kinds.CLAIMS.full_name, kinds.PODS.full_name
+CLAIM_PROTECTION_FINALIZER = "kubernetes.io/pvc-protection"
+
+
+class ClaimProtection:
+    """A `Controller`; keys are those of claims."""
+
+    resources = (CLAIMS, CLAIM_PROTECTION_PODS)
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        if change.item.resource == CLAIMS:
+            return (change.item.key,) if _is_held(change.item) else ()
+        if change.what is not What.DELETED:
+            return ()
+        return [(change.item.key[0], name) for name in claims_of(change.item.doc)]
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._registry.store.get(CLAIMS, key)
+        if item is None or not _is_held(item) or self._is_used(key):
+            return None
+        kept = [each for each in item.doc["metadata"]["finalizers"] if each != CLAIM_PROTECTION_FINALIZER]
+        self._registry.update(item, with_value(item.doc, ("metadata", "finalizers"), kept))
+        return None
+
+    def _is_used(self, key: Key) -> bool:
+        """By a pod that has a node: no kubelet starts one whose claim is being deleted."""
+        pods = self._registry.store.list(CLAIM_PROTECTION_PODS, key[0])
+        return any(at(pod.doc, "spec", "nodeName") and key[1] in claims_of(pod.doc) for pod in pods)
+
+
+def _is_held(claim: Item) -> bool:
+    return claim.leaving and CLAIM_PROTECTION_FINALIZER in (at(claim.doc, "metadata", "finalizers") or ())
+
+
+def claims_of(pod: Doc) -> list[str]:
+    """Ephemeral volumes' claims are named after pod and volume."""
+    found = []
+    for volume in at(pod, "spec", "volumes") or ():
+        if volume.get("persistentVolumeClaim"):
+            found.append(str(volume["persistentVolumeClaim"].get("claimName") or ""))
+        elif volume.get("ephemeral"):
+            found.append(f"{pod['metadata']['name']}-{volume.get('name')}")
+    return found
+
+
+# The attach-detach controller, as far as volumes leave nodes: an attachment goes once no pod on its node uses it.
+#
+# Source: pkg/controller/volume/attachdetach/reconciler/reconciler.go, Kubernetes v1.36. Not modelled: new attachments
+# (a pod starts without them), and volumes that stay mounted.
+
+
+ATTACHMENTS = kinds.VOLUME_ATTACHMENTS.full_name
+
+TAKES_S = 3.0
+"""From the end of a pod until its volumes are off the node: unmounted by the kubelet, detached by the driver."""
+
+
+class Detaching:
+    """A `Controller`; keys are those of attachments."""
+
+    resources = (ATTACHMENTS, templates.PODS)
+
+    def __init__(self, registry: Registry, index: Index) -> None:
+        self._registry = registry
+        self._index = index
+        self._due: dict[Key, float] = {}
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        if change.item.resource == ATTACHMENTS:
+            return (change.item.key,) if change.what is What.ADDED else ()
+        node = templates.node_of(change.item.doc)
+        if change.what is not What.DELETED or not node or not claims_of(change.item.doc):
+            return ()
+        return [item.key for item in self._registry.store.list(ATTACHMENTS) if at(item.doc, "spec", "nodeName") == node]
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._registry.store.get(ATTACHMENTS, key)
+        if item is None or self._is_used(item):
+            self._due.pop(key, None)
+            return None
+        now_s = self._registry.agenda.seconds
+        due_s = self._due.setdefault(key, now_s + TAKES_S)
+        if now_s < due_s:
+            return due_s - now_s
+        del self._due[key]
+        self._registry.delete(item)
+        return None
+
+    def _is_used(self, attachment: Item) -> bool:
+        """What a pod holds inline has no name here, and counts as used."""
+        volume = at(attachment.doc, "spec", "source", "persistentVolumeName")
+        if not volume:
+            return True
+        for pod in self._index.on_node(str(at(attachment.doc, "spec", "nodeName"))):
+            for name in claims_of(pod.doc):
+                claim = self._registry.store.get(CLAIMS, (pod.key[0], name))
+                if claim is not None and at(claim.doc, "spec", "volumeName") == volume:
+                    return True
+        return False

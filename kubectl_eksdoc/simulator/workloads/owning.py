@@ -1,0 +1,257 @@
+"""Owner references, and which objects a controller takes for its own: it adopts what matches and releases what not.
+
+Source: pkg/controller/controller_ref_manager.go (ClaimObject), apimachinery pkg/apis/meta/v1/controller_ref.go,
+Kubernetes v1.36.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, with_value
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.selectors import NOTHING, Selector, from_document
+from kubectl_eksdoc.simulator.registry import Registry
+from kubectl_eksdoc.simulator.store import Change, Item, Key, Store, What
+
+# What belongs to what: objects by owner, orphans by namespace, pods by node and by label, kept as the store changes.
+#
+# A controller that looked through all objects of a kind would cost more the larger the cluster is.
+
+
+PODS = kinds.PODS.full_name
+
+_Place = tuple[str, ...]
+_Ref = tuple[str, Key]
+
+
+class Index:
+    """Mutable: follows `store` from now on. Make it before the controllers that ask it."""
+
+    def __init__(self, store: Store) -> None:
+        self._at: dict[_Place, dict[_Ref, Item]] = defaultdict(dict)
+        self._places: dict[_Ref, tuple[_Place, ...]] = {}
+        self._held: set[str] = set()
+        for resource in store.resources():
+            for item in store.list(resource):
+                self._put(item)
+        store.listen(self._note)
+
+    def controlled(self, uid: str, resource: str) -> list[Item]:
+        """Objects whose controller is the one of that UID, in the order in which they came to be so."""
+        return self._of(("controlled", uid, resource))
+
+    def controls(self, uid: str, resource: str) -> int:
+        """How many there are."""
+        return len(self._at.get(("controlled", uid, resource), ()))
+
+    def orphans(self, resource: str, namespace: str) -> list[Item]:
+        """Objects without a controller."""
+        return self._of(("orphan", resource, namespace))
+
+    def dependents(self, uid: str) -> list[Item]:
+        """Objects of any kind that name the one of that UID among their owners."""
+        return self._of(("owned", uid))
+
+    def of_uid(self, uid: str) -> Item | None:
+        return next(iter(self._of(("uid", uid))), None)
+
+    def held(self, resource: str) -> bool:
+        """Whether there is, or was, any object of it: of others nothing is known, and none of them is missing."""
+        return resource in self._held
+
+    def on_node(self, node: str) -> list[Item]:
+        """Pods that are assigned to it; "" for those that are to no node."""
+        return self._of(("node", node))
+
+    def labelled(self, namespace: str, labels: dict[str, str]) -> Iterator[Item]:
+        """Pods of the namespace that have all these labels (at least one is asked for)."""
+        buckets = [self._at.get(("label", namespace, key, value), {}) for key, value in labels.items()]
+        fewest = min(buckets, key=len)
+        others = [bucket for bucket in buckets if bucket is not fewest]
+        return (item for ref, item in fewest.items() if all(ref in bucket for bucket in others))
+
+    def _of(self, place: _Place) -> list[Item]:
+        return list(self._at.get(place, {}).values())
+
+    def _note(self, change: Change) -> None:
+        if change.what is What.DELETED:
+            self._drop(change.item)
+        else:
+            self._put(change.item)
+
+    def _put(self, item: Item) -> None:
+        ref = (item.resource, item.key)
+        self._held.add(item.resource)
+        places, before = _places(item), self._places.get(ref, ())
+        if places != before:
+            self._leave(ref, (place for place in before if place not in places))
+            self._places[ref] = places
+        for place in places:
+            self._at[place][ref] = item
+
+    def _drop(self, item: Item) -> None:
+        ref = (item.resource, item.key)
+        self._leave(ref, iter(self._places.pop(ref, ())))
+
+    def _leave(self, ref: _Ref, places: Iterator[_Place]) -> None:
+        for place in places:
+            bucket = self._at[place]
+            bucket.pop(ref, None)
+            if not bucket:
+                del self._at[place]
+
+
+def _places(item: Item) -> tuple[_Place, ...]:
+    meta: Doc = item.doc["metadata"]
+    found: list[_Place] = [("uid", str(meta.get("uid", "")))]
+    controller = ""
+    for owner in meta.get("ownerReferences") or ():
+        found.append(("owned", owner["uid"]))
+        if owner.get("controller"):
+            controller = owner["uid"]
+    if controller:
+        found.append(("controlled", controller, item.resource))
+    else:
+        found.append(("orphan", item.resource, item.key[0]))
+    if item.resource == PODS:
+        found.append(("node", item.doc["spec"].get("nodeName") or ""))
+        namespace = item.key[0]
+        found.extend(("label", namespace, key, value) for key, value in (meta.get("labels") or {}).items())
+    return tuple(found)
+
+
+# Label selectors of documents, read once for each document they stand in.
+#
+# Source: apimachinery pkg/apis/meta/v1/helpers.go (LabelSelectorAsSelector), Kubernetes v1.36.
+
+
+_MOST = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """`equal` are the labels that must be there as they are; `others` the rest of the selector, None without."""
+
+    equal: dict[str, str]
+    others: Selector | None = None
+
+    def matches(self, labels: dict[str, str]) -> bool:
+        return self.equal.items() <= labels.items() and (self.others is None or self.others.matches(labels))
+
+
+NONE = Matcher({}, NOTHING)
+EVERY = Matcher({})
+
+
+class Selectors:
+    """Mutable: remembers what it read. A document is a value, so the same one always reads the same."""
+
+    def __init__(self) -> None:
+        self._read: dict[int, tuple[Doc, Matcher]] = {}
+
+    def of(self, selector: Doc | None) -> Matcher:
+        """None matches nothing, an empty one everything, one that is not valid nothing."""
+        if selector is None:
+            return NONE
+        held = self._read.get(id(selector))
+        if held is not None:
+            return held[1]
+        if len(self._read) >= _MOST:
+            self._read.clear()
+        made = read(selector)
+        self._read[id(selector)] = (selector, made)  # held with it, so that its id is not given again
+        return made
+
+
+def read(selector: Doc) -> Matcher:
+    whole = from_document(selector)
+    if not whole.valid:
+        return NONE
+    equal = {key: value or "" for key, value in (selector.get("matchLabels") or {}).items()}
+    others = whole.requirements[len(equal) :]
+    return Matcher(equal, Selector(others) if others else None)
+
+
+_OWNERS = ("metadata", "ownerReferences")
+
+
+def controller_of(doc: Doc) -> Doc | None:
+    """The owner reference with ``controller: true``."""
+    for owner in doc["metadata"].get("ownerReferences") or ():
+        if owner.get("controller"):
+            found: Doc = owner
+            return found
+    return None
+
+
+def reference_to(item: Item, resource: Resource) -> Doc:
+    """An owner reference to `item` as the one that controls."""
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "name": item.key[1],
+        "uid": item.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def keys_of_owner(change: Change, resource: Resource) -> Iterable[Key]:
+    """Keys of the objects of that kind that control the changed object, or did before."""
+    found: dict[Key, None] = {}
+    for item in (change.item, change.before):
+        owner = None if item is None else controller_of(item.doc)
+        if owner is not None and owner["kind"] == resource.kind and _group(owner) == resource.group:
+            found[change.item.key[0], owner["name"]] = None
+    return found
+
+
+def may_be_adopted(change: Change) -> bool:
+    """Whether an object without a controller came, lost its controller or got other labels."""
+    if controller_of(change.item.doc) is not None:
+        return False
+    if change.before is None:
+        return True
+    labels = change.item.doc["metadata"].get("labels")
+    return controller_of(change.before.doc) is not None or change.before.doc["metadata"].get("labels") != labels
+
+
+def claimed(
+    registry: Registry, index: Index, owner: Item, kind: Resource, selector: Matcher, resource: str
+) -> list[Item]:
+    """Objects of `resource` that belong to `owner`, after those that match were adopted and others released.
+
+    Raises:
+        Refusal: one of them could not be written.
+    """
+    kept = []
+    for item in index.controlled(owner.uid, resource):
+        if selector.matches(item.doc["metadata"].get("labels") or {}):
+            kept.append(item)
+        elif not owner.leaving:
+            _release(registry, item, owner.uid)
+    if owner.leaving:
+        return kept
+    for item in index.orphans(resource, owner.key[0]):
+        if not item.leaving and selector.matches(item.doc["metadata"].get("labels") or {}):
+            kept.append(_adopt(registry, item, owner, kind))
+    return kept
+
+
+def _adopt(registry: Registry, item: Item, owner: Item, kind: Resource) -> Item:
+    others = [each for each in item.doc["metadata"].get("ownerReferences") or () if each["uid"] != owner.uid]
+    return registry.update(item, with_value(item.doc, _OWNERS, [*others, reference_to(owner, kind)]))
+
+
+def _release(registry: Registry, item: Item, uid: str) -> None:
+    others = [each for each in item.doc["metadata"].get("ownerReferences") or () if each["uid"] != uid]
+    registry.update(item, with_value(item.doc, _OWNERS, others))
+
+
+def _group(owner: Doc) -> str:
+    group, slash, _ = str(owner.get("apiVersion", "")).partition("/")
+    return group if slash else ""

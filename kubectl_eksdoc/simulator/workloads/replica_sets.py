@@ -1,0 +1,254 @@
+"""The replica set controller: as many active pods as wanted, made from the template; the surplus goes.
+
+A pod that is being deleted does not count, so what is evicted is replaced at once.
+Source: pkg/controller/replicaset/{replica_set,replica_set_utils}.go, Kubernetes v1.36.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import cmp_to_key
+from math import log2
+
+from kubectl_eksdoc.kubernetes.api.statuses import Refusal
+from kubectl_eksdoc.kubernetes.budgets import amount_of
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.simulator.registry import Registry
+from kubectl_eksdoc.simulator.store import Change, Item, Key, moment
+from kubectl_eksdoc.simulator.workloads import templates
+from kubectl_eksdoc.simulator.workloads.owning import (
+    Index,
+    Selectors,
+    claimed,
+    controller_of,
+    keys_of_owner,
+    may_be_adopted,
+)
+from kubectl_eksdoc.simulator.workloads.templates import Templates
+
+# Which pods of a replica set go first when there are too many.
+#
+# Source: pkg/controller/controller_utils.go (ActivePodsWithRanks.Less), pkg/controller/replicaset/replica_set.go
+# (getPodsToDelete, getPodsRankedByRelatedPodsOnSameNode), Kubernetes v1.36 (LogarithmicScaleDown, PodDeletionCost on).
+
+
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+
+_PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
+
+
+def surplus(active: Sequence[Item], count: int, related: Iterable[Item], now: datetime) -> list[Item]:
+    """`count` of the pods `active`; `related` are those of all replica sets of the same owner."""
+    if count >= len(active):
+        return list(active)
+    crowd = Counter(templates.node_of(item.doc) for item in related if templates.is_active(item.doc))
+
+    def order(one: Item, other: Item) -> int:
+        return _order(one.doc, other.doc, crowd, now)
+
+    return sorted(active, key=cmp_to_key(order))[:count]
+
+
+def _order(one: Doc, other: Doc, crowd: Counter[str], now: datetime) -> int:
+    """Below zero if `one` goes before `other`."""
+    a, b = _rank(one, crowd), _rank(other, crowd)
+    if a != b:
+        return -1 if a < b else 1
+    if a[2] and (since := _by_age(templates.ready_since(one), templates.ready_since(other), one, other, now)):
+        return since
+    restarts_a, restarts_b = _restarts(one), _restarts(other)
+    if restarts_a != restarts_b:
+        return -1 if restarts_a > restarts_b else 1
+    made = [str(pod["metadata"].get("creationTimestamp") or "") for pod in (one, other)]
+    return _by_age(made[0], made[1], one, other, now)
+
+
+def _rank(pod: Doc, crowd: Counter[str]) -> tuple[bool, int, bool, int, int]:
+    node = templates.node_of(pod)
+    return (bool(node), _PHASES.get(templates.phase(pod), 0), templates.is_ready(pod), _cost(pod), -crowd[node])
+
+
+def _by_age(since: str, other_since: str, one: Doc, other: Doc, now: datetime) -> int:
+    """The younger first, by powers of two of the age: what is about as old goes by UID, which is as good as chance."""
+    if since == other_since:
+        return 0
+    if not since or not other_since:
+        return 1 if since else -1
+    by_power = _power(since, now) - _power(other_since, now)
+    if by_power:
+        return by_power
+    return -1 if str(one["metadata"].get("uid")) < str(other["metadata"].get("uid")) else 1
+
+
+def _power(since: str, now: datetime) -> int:
+    age_s = (now - moment(since)).total_seconds()
+    return int(log2(age_s * 1e9)) if age_s > 0 else -1
+
+
+def _cost(pod: Doc) -> int:
+    try:
+        return int(templates.annotations_of(pod).get(DELETION_COST, "0"))
+    except ValueError:
+        return 0
+
+
+def _restarts(pod: Doc) -> tuple[int, int]:
+    """The most of its containers, then of its sidecars."""
+    status = pod.get("status") or {}
+    sidecars = {
+        each.get("name") for each in pod["spec"].get("initContainers") or () if each.get("restartPolicy") == "Always"
+    }
+    of_init = status.get("initContainerStatuses") or ()
+    return (
+        max((int(each.get("restartCount") or 0) for each in status.get("containerStatuses") or ()), default=0),
+        max((int(each.get("restartCount") or 0) for each in of_init if each.get("name") in sidecars), default=0),
+    )
+
+
+REPLICA_SETS = kinds.REPLICA_SETS.full_name
+BURST = 500
+"""Pods that are made or deleted in one go (BurstReplicas)."""
+
+
+class ReplicaSets:
+    """A `Controller`; keys are those of ReplicaSets."""
+
+    resources = (REPLICA_SETS, templates.PODS)
+
+    def __init__(self, registry: Registry, index: Index) -> None:
+        self._registry = registry
+        self._index = index
+        self._selectors = Selectors()
+        self._templates = Templates(registry.store)
+        self._writing = False
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        if change.item.resource == REPLICA_SETS:
+            return () if self._writing else (change.item.key,)
+        if may_be_adopted(change):
+            return (*keys_of_owner(change, kinds.REPLICA_SETS), *self._would_adopt(change.item))
+        return keys_of_owner(change, kinds.REPLICA_SETS)
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._registry.store.get(REPLICA_SETS, key)
+        if item is None:
+            return None
+        selector = self._selectors.of(item.doc["spec"].get("selector"))
+        own = claimed(self._registry, self._index, item, kinds.REPLICA_SETS, selector, templates.PODS)
+        active = [pod for pod in own if templates.is_active(pod.doc)]
+        labels = (((item.doc["spec"].get("template") or {}).get("metadata")) or {}).get("labels") or {}
+        # A dump that was edited may hold what no API server stores: such a set would make pods without an end.
+        refused = self._manage(item, active) if not item.leaving and selector.matches(labels) else None
+        terminating = sum(templates.is_terminating(pod.doc) for pod in own)
+        status, again_s = self._status(item, active, terminating, refused)
+        self._write(key, status)
+        if refused is not None:
+            raise refused
+        return again_s
+
+    def _write(self, key: Key, status: Doc) -> None:
+        """It need not look again at what it wrote itself."""
+        current = self._registry.store.get(REPLICA_SETS, key)
+        if current is None or status == current.doc.get("status"):
+            return
+        self._writing = True
+        try:
+            self._registry.update(current, {**current.doc, "status": status}, status=True)
+        finally:
+            self._writing = False
+
+    def _would_adopt(self, pod: Item) -> Iterable[Key]:
+        labels = templates.labels_of(pod.doc)
+        for item in self._registry.store.list(REPLICA_SETS, pod.key[0]):
+            if self._selectors.of(item.doc["spec"].get("selector")).matches(labels):
+                yield item.key
+
+    def _manage(self, item: Item, active: list[Item]) -> Refusal | None:
+        """Make what is missing or delete the surplus; the refusal that stopped it."""
+        missing = wanted(item.doc) - len(active)
+        try:
+            if missing > 0:
+                pod = self._templates.pod(item.doc["spec"].get("template") or {}, item, kinds.REPLICA_SETS)
+                for _ in range(min(missing, BURST)):
+                    self._registry.create(templates.PODS, pod, item.key[0])
+            elif missing < 0:
+                related = self._related(item) if -missing < len(active) else ()
+                for gone in surplus(active, min(-missing, BURST), related, self._registry.agenda.now):
+                    self._registry.delete(gone)
+        except Refusal as refusal:
+            return refusal
+        return None
+
+    def _related(self, item: Item) -> Iterable[Item]:
+        """Pods of all replica sets that have the same controller."""
+        owner = controller_of(item.doc)
+        sets = [item] if owner is None else self._index.controlled(owner["uid"], REPLICA_SETS)
+        return (pod for each in sets for pod in self._index.controlled(each.uid, templates.PODS))
+
+    def _status(
+        self, item: Item, active: list[Item], terminating: int, refused: Refusal | None
+    ) -> tuple[Doc, float | None]:
+        """The status as of these pods, and in how many seconds it changes by itself."""
+        spec = item.doc["spec"]
+        min_ready_s = int(spec.get("minReadySeconds") or 0)
+        labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+        now = self._registry.agenda.now
+        ready = available = labelled = 0
+        soon: list[float] = []
+        for pod in active:
+            labelled += labels.items() <= templates.labels_of(pod.doc).items()
+            left_s = templates.available_in(pod.doc, min_ready_s, now)
+            if templates.is_ready(pod.doc):
+                ready += 1
+            if left_s == 0.0:
+                available += 1
+            elif left_s is not None:
+                soon.append(left_s)
+        made: Doc = {
+            "availableReplicas": available,
+            "fullyLabeledReplicas": labelled,
+            "observedGeneration": int(item.doc["metadata"].get("generation") or 0),
+            "readyReplicas": ready,
+        }
+        made = {key: value for key, value in made.items() if value}
+        made |= {"replicas": len(active), "terminatingReplicas": terminating}
+        if conditions := self._conditions(item, len(active), refused):
+            made["conditions"] = conditions
+        return made, min(soon, default=None)
+
+    def _conditions(self, item: Item, active: int, refused: Refusal | None) -> list[Doc]:
+        """ReplicaFailure while pods cannot be made or deleted."""
+        held: list[Doc] = (item.doc.get("status") or {}).get("conditions") or []
+        others = [each for each in held if each.get("type") != "ReplicaFailure"]
+        if refused is None:
+            return others
+        reason = "FailedCreate" if active < wanted(item.doc) else "FailedDelete"
+        same = [each for each in held if each.get("type") == "ReplicaFailure" and each.get("reason") == reason]
+        if same:
+            return held
+        failure = {"type": "ReplicaFailure", "status": "True", "reason": reason, "message": refused.status.message}
+        return [*others, {**failure, "lastTransitionTime": self._registry.now}]
+
+
+def wanted(doc: Doc) -> int:
+    """spec.replicas, 1 where it is not given."""
+    given = doc["spec"].get("replicas")
+    return 1 if given is None else int(given)
+
+
+# How many pods an amount such as ``25%`` is, of so many.
+#
+# Source: apimachinery pkg/util/intstr/intstr.go (GetScaledValueFromIntOrPercent), Kubernetes v1.36.
+
+
+def scaled(value: int | str | None, total: int, default: int | str, *, up: bool) -> int:
+    """The count, percentages rounded `up` or down; what is no amount counts as 0."""
+    amount = amount_of(default if value is None else value)
+    if amount is None:
+        return 0
+    if not amount.percent:
+        return amount.value
+    return -(-amount.value * total // 100) if up else amount.value * total // 100

@@ -1,0 +1,300 @@
+"""How large each ReplicaSet of a Deployment is to be: rolling updates step by step, and scaling in proportion.
+
+Source: pkg/controller/deployment/{rolling,sync}.go, pkg/controller/deployment/util/deployment_util.go
+(ResolveFenceposts, NewRSNewReplicas, GetReplicaSetProportion), Kubernetes v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.simulator.registry import Registry
+from kubectl_eksdoc.simulator.store import Item
+from kubectl_eksdoc.simulator.workloads.owning import reference_to
+from kubectl_eksdoc.simulator.workloads.replica_sets import REPLICA_SETS, scaled, wanted
+from kubectl_eksdoc.simulator.workloads.templates import Texts, annotations_of, hash_of, labels_of
+
+# How large each ReplicaSet of a Deployment is to be: rolling updates step by step, and scaling in proportion.
+#
+# Source: pkg/controller/deployment/{rolling,sync}.go, pkg/controller/deployment/util/deployment_util.go
+# (ResolveFenceposts, NewRSNewReplicas, GetReplicaSetProportion), Kubernetes v1.36.
+
+
+DESIRED, MAX = "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"
+
+Sizes = list[tuple[Item, int]]
+
+
+class Limits(NamedTuple):
+    """`replicas` that are wanted; pods beyond them (`surge`) and away from them (`away`) while it rolls."""
+
+    replicas: int
+    surge: int
+    away: int
+    rolling: bool
+
+    @property
+    def most(self) -> int:
+        return self.replicas + self.surge
+
+
+def limits_of(deployment: Doc) -> Limits:
+    """With surge rounded up, unavailable down, and one unavailable where both would be none."""
+    spec = deployment["spec"]
+    replicas = 1 if spec.get("replicas") is None else int(spec["replicas"])
+    strategy: Doc = spec.get("strategy") or {}
+    if strategy.get("type", "RollingUpdate") != "RollingUpdate":
+        return Limits(replicas, 0, 0, rolling=False)
+    rolling: Doc = strategy.get("rollingUpdate") or {}
+    surge = scaled(rolling.get("maxSurge"), replicas, "25%", up=True)
+    away = scaled(rolling.get("maxUnavailable"), replicas, "25%", up=False)
+    if not surge and not away:
+        away = 1
+    return Limits(replicas, surge, min(away, replicas), rolling=True)
+
+
+def counted(item: Item, what: str) -> int:
+    """A number of its status."""
+    return int((item.doc.get("status") or {}).get(what) or 0)
+
+
+def noted(item: Item, annotation: str) -> int | None:
+    """A number of its annotations, None where it is none."""
+    try:
+        return int(annotations_of(item.doc)[annotation])
+    except (KeyError, ValueError):
+        return None
+
+
+def first_size(limits: Limits, size: int, total: int) -> int:
+    """Of the new ReplicaSet that has `size`, with `total` in all: as large as the surge allows."""
+    if not limits.rolling:
+        return limits.replicas
+    if total >= limits.most:
+        return size
+    return size + min(limits.most - total, limits.replicas - size)
+
+
+def rolled(limits: Limits, new: Item, old: Sequence[Item]) -> Sizes:
+    """The next step of a rolling update: the new one grows first, then the old ones shrink."""
+    size = wanted(new.doc)
+    active = [item for item in old if wanted(item.doc)]
+    total = size + sum(wanted(item.doc) for item in active)
+    if size > limits.replicas:
+        return [(new, limits.replicas)]
+    if size < limits.replicas and (larger := first_size(limits, size, total)) != size:
+        return [(new, larger)]
+    not_there = size - counted(new, "availableReplicas")
+    room = total - (limits.replicas - limits.away) - not_there
+    return _shrunk(limits, new, active, room) if active and room > 0 else []
+
+
+def _shrunk(limits: Limits, new: Item, active: Sequence[Item], room: int) -> Sizes:
+    """Old ones lose what is not available, the oldest first, then what need not be available."""
+    by_age = sorted(active, key=_made)
+    sizes = {item: wanted(item.doc) for item in by_age}
+    for item in by_age:
+        ailing = min(room, max(0, sizes[item] - counted(item, "availableReplicas")))
+        sizes[item] -= ailing
+        room -= ailing
+    available = sum(counted(item, "availableReplicas") for item in (*by_age, new))
+    spare = available - (limits.replicas - limits.away)
+    for item in by_age:
+        less = min(sizes[item], max(0, spare))
+        sizes[item] -= less
+        spare -= less
+    return [(item, size) for item, size in sizes.items() if size != wanted(item.doc)]
+
+
+def scaled_sizes(limits: Limits, new: Item | None, old: Sequence[Item], total_before: int) -> Sizes:
+    """Sizes after spec.replicas changed, whether or not an update is under way."""
+    every = [*old, *((new,) if new is not None else ())]
+    active = [item for item in every if wanted(item.doc)]
+    if len(active) <= 1:
+        latest = active[0] if active else new or max(old, key=_made, default=None)
+        return [(latest, limits.replicas)] if latest is not None else []
+    if new is not None and _saturated(limits, new):
+        return [(item, 0) for item in active if item is not new]
+    return _in_proportion(limits, active, total_before) if limits.rolling else []
+
+
+def _saturated(limits: Limits, new: Item) -> bool:
+    return (
+        wanted(new.doc) == noted(new, DESIRED) == limits.replicas
+        and counted(new, "availableReplicas") == limits.replicas
+    )
+
+
+def _in_proportion(limits: Limits, active: Sequence[Item], total_before: int) -> Sizes:
+    """What is added or taken away is shared out by size; what cannot be shared goes to the largest."""
+    add = (limits.most if limits.replicas else 0) - sum(wanted(item.doc) for item in active)
+    newer_first = add > 0
+    order = sorted(active, key=_made, reverse=newer_first)
+    order.sort(key=lambda item: wanted(item.doc), reverse=True)
+    sizes: Sizes = []
+    added = 0
+    for item in order:
+        share = _share(limits, item, add - added, total_before) if add else 0
+        added += share
+        sizes.append((item, wanted(item.doc) + share))
+    first, size = sizes[0]
+    sizes[0] = first, max(0, size + add - added)
+    return sizes
+
+
+def _share(limits: Limits, item: Item, left: int, total_before: int) -> int:
+    size = wanted(item.doc)
+    if not left:
+        return 0
+    if not limits.replicas:
+        share = -size
+    else:
+        before = noted(item, MAX) or total_before
+        if not before:
+            return 0
+        share = int(size * limits.most / before + 0.5) - size
+    return min(share, left) if left > 0 else max(share, left)
+
+
+def _made(item: Item) -> tuple[str, str]:
+    return str(item.doc["metadata"].get("creationTimestamp") or ""), item.key[1]
+
+
+# The ReplicaSets of a Deployment: which is that of the template as it is now, its revision, and those that are spare.
+#
+# Source: pkg/controller/deployment/sync.go (getNewReplicaSet, cleanupDeployment),
+# pkg/controller/deployment/util/deployment_util.go (FindNewReplicaSet, SetNewReplicaSetAnnotations), Kubernetes v1.36.
+
+
+HASH_LABEL = "pod-template-hash"
+REVISION, HISTORY = "deployment.kubernetes.io/revision", "deployment.kubernetes.io/revision-history"
+
+_NOT_COPIED = frozenset(
+    {
+        "kubectl.kubernetes.io/last-applied-configuration",
+        "deprecated.deployment.rollback.to",
+        REVISION,
+        HISTORY,
+        DESIRED,
+        MAX,
+    }
+)
+_KEPT = 10
+
+
+class Generations:
+    """Finds, makes and deletes them."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._texts = Texts(besides=HASH_LABEL)
+
+    def told_apart(self, deployment: Item, own: Sequence[Item]) -> tuple[Item | None, list[Item]]:
+        """That of the template as it is, the oldest if there are several, and the others."""
+        text = self._texts.of(deployment.doc["spec"].get("template") or {})
+        by_age = sorted(own, key=lambda item: (str(item.doc["metadata"].get("creationTimestamp")), item.key[1]))
+        new = next((item for item in by_age if self._texts.of(item.doc["spec"].get("template") or {}) == text), None)
+        return new, [item for item in by_age if item is not new]
+
+    def synced(self, deployment: Item, new: Item, old: Sequence[Item]) -> Item:
+        """`new` with the annotations of the deployment and the newest revision."""
+        held = annotations_of(new.doc)
+        made = {**held, **_copied(deployment), **_revised(held, _next_revision(old))}
+        ready_s = deployment.doc["spec"].get("minReadySeconds")
+        doc = new.doc
+        if made != held:
+            doc = with_value(doc, ("metadata", "annotations"), made)
+        if (ready_s or 0) != (new.doc["spec"].get("minReadySeconds") or 0):
+            doc = with_value(doc, ("spec", "minReadySeconds"), ready_s or 0)
+        return new if doc is new.doc else self._registry.update(new, doc)
+
+    def create(self, deployment: Item, old: Sequence[Item], limits: Limits) -> tuple[Item, int]:
+        """The ReplicaSet of the template, and how often its name was taken.
+
+        Raises:
+            Refusal: it could not be made.
+        """
+        template: Doc = deployment.doc["spec"].get("template") or {}
+        collisions = int(at(deployment.doc, "status", "collisionCount") or 0)
+        while self._taken(deployment, hash_of(template, collisions)):
+            collisions += 1
+        hash_ = hash_of(template, collisions)
+        labels = {**labels_of({"metadata": template.get("metadata") or {}}), HASH_LABEL: hash_}
+        size = first_size(limits, 0, sum(wanted(item.doc) for item in old))
+        annotations = {**_copied(deployment), **_sized(limits), **_revised({}, _next_revision(old))}
+        meta = {
+            "name": f"{deployment.key[1]}-{hash_}",
+            "labels": labels,
+            "annotations": annotations,
+            "ownerReferences": [reference_to(deployment, kinds.DEPLOYMENTS)],
+        }
+        spec: Doc = {
+            "replicas": size,
+            "selector": _with_label(deployment.doc["spec"].get("selector") or {}, hash_),
+            "template": with_value(template, ("metadata", "labels"), labels),
+        }
+        if deployment.doc["spec"].get("minReadySeconds"):
+            spec["minReadySeconds"] = deployment.doc["spec"]["minReadySeconds"]
+        kind = {"apiVersion": "apps/v1", "kind": "ReplicaSet"}
+        status = {"replicas": 0}
+        doc = {**kind, "metadata": meta, "spec": spec, "status": status}
+        return self._registry.create(REPLICA_SETS, doc, deployment.key[0]), collisions
+
+    def resize(self, item: Item, size: int, limits: Limits) -> Item:
+        """Give it that size, and note what the deployment wanted then."""
+        doc = item.doc
+        annotations = {**annotations_of(doc), **_sized(limits)}
+        if annotations != annotations_of(doc):
+            doc = with_value(doc, ("metadata", "annotations"), annotations)
+        if wanted(doc) != size:
+            doc = with_value(doc, ("spec", "replicas"), size)
+        return item if doc is item.doc else self._registry.update(item, doc)
+
+    def clean_up(self, deployment: Item, old: Sequence[Item]) -> None:
+        """Delete the oldest revisions beyond as many as are to be kept, if nothing of them runs."""
+        limit = deployment.doc["spec"].get("revisionHistoryLimit")
+        there = [item for item in old if not item.leaving]
+        spare = len(there) - (_KEPT if limit is None else int(limit))
+        for item in sorted(there, key=revision_of)[: max(0, spare)]:
+            seen = counted(item, "observedGeneration") >= int(item.doc["metadata"].get("generation") or 0)
+            if seen and not counted(item, "replicas") and not wanted(item.doc):
+                self._registry.delete(item)
+
+    def _taken(self, deployment: Item, hash_: str) -> bool:
+        key = (deployment.key[0], f"{deployment.key[1]}-{hash_}")
+        return self._registry.store.get(REPLICA_SETS, key) is not None
+
+
+def revision_of(item: Item) -> int:
+    return noted(item, REVISION) or 0
+
+
+def _next_revision(old: Sequence[Item]) -> int:
+    return max((revision_of(item) for item in old), default=0) + 1
+
+
+def _revised(held: dict[str, str], revision: int) -> dict[str, str]:
+    """A revision that is given again is noted in the history; one that is newer stays."""
+    text = held.get(REVISION, "")
+    number = int(text) if text.isdigit() else 0
+    if number >= revision:
+        return {}
+    if not number:
+        return {REVISION: str(revision)}
+    history = [each for each in held.get(HISTORY, "").split(",") if each]
+    return {REVISION: str(revision), HISTORY: ",".join([*history, text])}
+
+
+def _copied(deployment: Item) -> dict[str, str]:
+    return {key: value for key, value in annotations_of(deployment.doc).items() if key not in _NOT_COPIED}
+
+
+def _sized(limits: Limits) -> dict[str, str]:
+    return {DESIRED: str(limits.replicas), MAX: str(limits.most)}
+
+
+def _with_label(selector: Doc, hash_: str) -> Doc:
+    return {**selector, "matchLabels": {**(selector.get("matchLabels") or {}), HASH_LABEL: hash_}}

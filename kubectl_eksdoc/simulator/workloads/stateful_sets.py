@@ -1,0 +1,354 @@
+"""The stateful set controller: one pod for each ordinal, made again under its name only when the old one is gone.
+
+Source: pkg/controller/statefulset/{stateful_set,stateful_set_control,stateful_set_utils}.go, Kubernetes v1.36.
+MaxUnavailableStatefulSet is off in 1.36.2: it counts only where the spec has rollingUpdate.maxUnavailable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.simulator.registry import Registry
+from kubectl_eksdoc.simulator.store import Change, Item, Key
+from kubectl_eksdoc.simulator.workloads import templates as pods
+from kubectl_eksdoc.simulator.workloads.garbage import CLAIM_PROTECTION_FINALIZER as FINALIZER
+from kubectl_eksdoc.simulator.workloads.owning import (
+    Index,
+    Selectors,
+    claimed,
+    keys_of_owner,
+    may_be_adopted,
+    reference_to,
+)
+from kubectl_eksdoc.simulator.workloads.replica_sets import scaled, wanted
+from kubectl_eksdoc.simulator.workloads.templates import HASH_LABEL, Revisions, Templates, labels_of, template_of
+
+# The status of a StatefulSet.
+#
+# Source: pkg/controller/statefulset/{stateful_set_control,stateful_set_utils}.go (updateStatus, completeRollingUpdate),
+# Kubernetes v1.36.
+
+
+def revision_of(pod: Doc) -> str:
+    return pods.labels_of(pod).get(HASH_LABEL, "")
+
+
+def min_ready_s(item: Item) -> int:
+    return int(item.doc["spec"].get("minReadySeconds") or 0)
+
+
+def runs_available(item: Item, pod: Item, now: datetime) -> bool:
+    """Running, and ready for long enough; it may be leaving."""
+    return pods.phase(pod.doc) == "Running" and pods.is_available(pod.doc, min_ready_s(item), now)
+
+
+def status_of(
+    item: Item, own: Iterable[Item], current: Item, update: Item, marked: int, now: datetime
+) -> tuple[Doc, float | None]:
+    """The status as of these pods, and in how many seconds it changes by itself.
+
+    `marked` pods of the current revision were just deleted for the update.
+    """
+    ready = available = of_current = of_update = count = 0
+    soon: list[float] = []
+    for pod in own:
+        count += 1
+        if pods.phase(pod.doc) == "Running" and pods.is_ready(pod.doc):
+            ready += 1
+            left_s = pods.available_in(pod.doc, min_ready_s(item), now)
+            if left_s == 0.0:
+                available += 1
+            elif left_s is not None:
+                soon.append(left_s)
+        if not pod.leaving:
+            of_current += revision_of(pod.doc) == current.key[1]
+            of_update += revision_of(pod.doc) == update.key[1]
+    of_current -= marked
+    revision = current.key[1]
+    strategy = at(item.doc, "spec", "updateStrategy", "type") or "RollingUpdate"
+    if strategy == "RollingUpdate" and of_update == ready == count == wanted(item.doc):
+        of_current, revision = of_update, update.key[1]
+    counted = {"readyReplicas": ready, "currentReplicas": of_current, "updatedReplicas": of_update}
+    made: Doc = {key: value for key, value in counted.items() if value}
+    if generation := item.doc["metadata"].get("generation"):
+        made["observedGeneration"] = generation
+    made |= {"replicas": count, "availableReplicas": available, "collisionCount": 0}
+    made |= {"currentRevision": revision, "updateRevision": update.key[1]}
+    return made, min(soon, default=None)
+
+
+# Which pods of a StatefulSet a rolling update deletes next.
+#
+# Source: pkg/controller/statefulset/stateful_set_control.go (updateStatefulSet,
+# updateStatefulSetAfterInvariantEstablished), Kubernetes v1.36.
+
+
+def to_update(item: Item, slots: Sequence[Item | None], update: Item, now: datetime) -> list[Item]:
+    """The pods that go for the update, from those by ordinal (None where there is none yet)."""
+    strategy: Doc = item.doc["spec"].get("updateStrategy") or {}
+    if strategy.get("type", "RollingUpdate") != "RollingUpdate":
+        return []
+    rolling: Doc = strategy.get("rollingUpdate") or {}
+    first = int(rolling.get("partition") or 0)
+    if rolling.get("maxUnavailable") is not None:
+        return _several(item, slots, first, update, now)
+    for pod in reversed(slots[first:]):
+        if pod is None:
+            return []
+        if revision_of(pod.doc) != update.key[1] and not pod.leaving:
+            return [pod]
+        if pod.leaving or not runs_available(item, pod, now):
+            return []
+    return []
+
+
+def _several(item: Item, slots: Sequence[Item | None], first: int, update: Item, now: datetime) -> list[Item]:
+    """As many as may be unavailable at once, less those that are."""
+    given = item.doc["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"]
+    most = max(1, scaled(given, len(slots), 1, up=False))
+    away = sum(pod is None or pod.leaving or not runs_available(item, pod, now) for pod in slots)
+    old = [
+        pod
+        for pod in reversed(slots[first:])
+        if pod is not None and not pod.leaving and revision_of(pod.doc) != update.key[1]
+    ]
+    return old[: max(0, most - away)]
+
+
+# Pods of a StatefulSet by ordinal: their names, labels and claims, and the documents they are made from.
+#
+# Source: pkg/controller/statefulset/stateful_set_utils.go (newVersionedStatefulSetPod, updateIdentity, updateStorage,
+# identityMatches), Kubernetes v1.36.
+
+
+POD_NAME, POD_INDEX = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
+
+
+def ordinal_of(owner: Item, pod: Item) -> int | None:
+    """None for a pod whose name is not one of the set's."""
+    parent, _, number = pod.key[1].rpartition("-")
+    return int(number) if parent == owner.key[1] and number.isascii() and number.isdigit() else None
+
+
+def ordinals(owner: Item) -> range:
+    """Those there should be."""
+    first = int((owner.doc["spec"].get("ordinals") or {}).get("start") or 0)
+    return range(first, first + wanted(owner.doc))
+
+
+def claim_names(owner: Item, ordinal: int) -> dict[str, str]:
+    """The claim of each volume that has one."""
+    templates = owner.doc["spec"].get("volumeClaimTemplates") or ()
+    return {each["metadata"]["name"]: f"{each['metadata']['name']}-{owner.key[1]}-{ordinal}" for each in templates}
+
+
+def identified(pod: Doc, owner: Item, ordinal: int, revision: str) -> Doc:
+    """`pod`, made from a template, as the one of that ordinal."""
+    name = f"{owner.key[1]}-{ordinal}"
+    labels = {**labels_of(pod), HASH_LABEL: revision, POD_NAME: name, POD_INDEX: str(ordinal)}
+    claims = claim_names(owner, ordinal)
+    volumes = [{"name": volume, "persistentVolumeClaim": {"claimName": claim}} for volume, claim in claims.items()]
+    volumes += [each for each in pod["spec"].get("volumes") or () if each["name"] not in claims]
+    spec = {**pod["spec"], "hostname": name}
+    if service := owner.doc["spec"].get("serviceName"):
+        spec["subdomain"] = service
+    if volumes:
+        spec["volumes"] = volumes
+    return {**pod, "metadata": {**pod["metadata"], "name": name, "labels": labels}, "spec": spec}
+
+
+def labelled(pod: Item, ordinal: int) -> Doc:
+    """The document with the labels of its ordinal; the same one if it has them."""
+    wanted_labels = {POD_NAME: pod.key[1], POD_INDEX: str(ordinal)}
+    held = labels_of(pod.doc)
+    if wanted_labels.items() <= held.items():
+        return pod.doc
+    return with_value(pod.doc, ("metadata", "labels"), {**held, **wanted_labels})
+
+
+# The claims of a StatefulSet's pods: made where they are missing, and whose they are when pods or set go.
+#
+# Source: pkg/controller/statefulset/{stateful_pod_control,stateful_set_utils}.go, Kubernetes v1.36
+# (StatefulSetAutoDeletePVC); plugin/pkg/admission/storage/storageobjectinuseprotection (the finalizer of new claims).
+
+
+CLAIMS = kinds.CLAIMS.full_name
+
+
+class SetClaims:
+    """What the StatefulSet controller does with claims."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def create_missing(self, owner: Item, ordinal: int) -> None:
+        """
+        Raises:
+            Refusal: one could not be made.
+        """
+        templates = owner.doc["spec"].get("volumeClaimTemplates") or ()
+        names = claim_names(owner, ordinal)
+        for template in templates:
+            name = names[template["metadata"]["name"]]
+            if self._registry.store.get(CLAIMS, (owner.key[0], name)) is None:
+                self._registry.create(CLAIMS, _claim(template, name, owner), owner.key[0])
+
+    def let_go_with(self, owner: Item, pod: Item, ordinal: int) -> None:
+        """Where claims are deleted when the set is scaled down: the pod that goes takes its claims with it."""
+        if _policy(owner, "whenScaled") == "Delete":
+            for claim in self._of(owner, ordinal):
+                self._own(claim, pod, kinds.PODS)
+
+    def _of(self, owner: Item, ordinal: int) -> Iterator[Item]:
+        for name in claim_names(owner, ordinal).values():
+            held = self._registry.store.get(CLAIMS, (owner.key[0], name))
+            if held is not None:
+                yield held
+
+    def _own(self, claim: Item, owner: Item, kind: Resource) -> None:
+        held = at(claim.doc, "metadata", "ownerReferences") or []
+        if not any(each["uid"] == owner.uid for each in held):
+            owners = [*held, reference_to(owner, kind)]
+            self._registry.update(claim, with_value(claim.doc, ("metadata", "ownerReferences"), owners))
+
+
+def _claim(template: Doc, name: str, owner: Item) -> Doc:
+    given = template["metadata"]
+    labels = {**(given.get("labels") or {}), **(at(owner.doc, "spec", "selector", "matchLabels") or {})}
+    meta: Doc = {"name": name, "labels": labels, "finalizers": [FINALIZER]}
+    if given.get("annotations"):
+        meta["annotations"] = given["annotations"]
+    if _policy(owner, "whenDeleted") == "Delete":
+        meta["ownerReferences"] = [reference_to(owner, kinds.STATEFUL_SETS)]
+    kind = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    return {**kind, "metadata": meta, "spec": template.get("spec") or {}, "status": {"phase": "Pending"}}
+
+
+def _policy(owner: Item, when: str) -> str:
+    return str(at(owner.doc, "spec", "persistentVolumeClaimRetentionPolicy", when) or "Retain")
+
+
+STATEFUL_SETS = kinds.STATEFUL_SETS.full_name
+
+
+class StatefulSets:
+    """A `Controller`; keys are those of StatefulSets."""
+
+    resources = (STATEFUL_SETS, pods.PODS)
+
+    def __init__(self, registry: Registry, index: Index) -> None:
+        self._registry = registry
+        self._index = index
+        self._selectors = Selectors()
+        self._templates = Templates(registry.store)
+        self._revisions = Revisions(registry, index, kinds.STATEFUL_SETS)
+        self._claims = SetClaims(registry)
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        if change.item.resource == STATEFUL_SETS:
+            return (change.item.key,)
+        owners = keys_of_owner(change, kinds.STATEFUL_SETS)
+        if not may_be_adopted(change):
+            return owners
+        parent, _, _ = change.item.key[1].rpartition("-")
+        return (*owners, (change.item.key[0], parent))
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._registry.store.get(STATEFUL_SETS, key)
+        if item is None:
+            return None
+        selector = self._selectors.of(item.doc["spec"].get("selector"))
+        held = self._revisions.of(item, selector)
+        update = self._revisions.latest(item, held, _known_hash(item))
+        named = at(item.doc, "status", "currentRevision")
+        current = next((each for each in held if each.key[1] == named), update)
+        own = claimed(self._registry, self._index, item, kinds.STATEFUL_SETS, selector, pods.PODS)
+        numbered = {number: pod for pod in own if (number := ordinal_of(item, pod)) is not None}
+        marked = 0 if item.leaving else self._sync(item, numbered, current, update)
+        status, again_s = status_of(item, numbered.values(), current, update, marked, self._registry.agenda.now)
+        written = self._registry.get(STATEFUL_SETS, key)
+        self._registry.update(written, {**written.doc, "status": status}, status=True)
+        live = {current.key[1], update.key[1], *(revision_of(pod.doc) for pod in own)}
+        self._revisions.truncate(item, held, live)
+        return again_s
+
+    def _sync(self, item: Item, numbered: dict[int, Item], current: Item, update: Item) -> int:
+        """Make, delete and update pods as far as the set's management allows now.
+
+        Returns how many pods of the current revision were deleted for the update.
+        """
+        in_order = item.doc["spec"].get("podManagementPolicy") != "Parallel"
+        wanted = ordinals(item)
+        for number in wanted:
+            if self._blocks(item, numbered.get(number), number, current, update) and in_order:
+                return 0
+        condemned = sorted((number for number in numbered if number not in wanted), reverse=True)
+        if not self._condemn(item, numbered, condemned, in_order) and in_order:
+            return 0
+        gone = to_update(item, [numbered.get(number) for number in wanted], update, self._registry.agenda.now)
+        for pod in gone:
+            self._registry.delete(pod)
+        return len(gone)
+
+    def _blocks(self, item: Item, pod: Item | None, number: int, current: Item, update: Item) -> bool:
+        """See to the pod of that ordinal; whether those after it must wait for it."""
+        if pod is None:
+            self._create(item, number, current, update)
+            return True
+        if pods.is_finished(pod.doc):
+            if not pod.leaving:
+                self._registry.delete(pod)
+            return True
+        if pods.phase(pod.doc) == "Pending":
+            self._claims.create_missing(item, number)
+        if pod.leaving or not runs_available(item, pod, self._registry.agenda.now):
+            return True
+        doc = labelled(pod, number)
+        if doc is not pod.doc:
+            self._registry.update(pod, doc)
+        return False
+
+    def _create(self, item: Item, number: int, current: Item, update: Item) -> None:
+        revision = current if _keeps_current(item, number) else update
+        template = template_of(revision)
+        self._claims.create_missing(item, number)
+        pod = self._templates.pod(template, item, kinds.STATEFUL_SETS)
+        self._registry.create(pods.PODS, identified(pod, item, number, revision.key[1]), item.key[0])
+
+    def _condemn(self, item: Item, numbered: dict[int, Item], condemned: list[int], in_order: bool) -> bool:
+        """Delete the pods beyond the wanted, the last first; whether there was none."""
+        now = self._registry.agenda.now
+        ailing = [number for number in condemned if not runs_available(item, numbered[number], now)]
+        for number in condemned:
+            pod = numbered[number]
+            if in_order and (pod.leaving or (ailing and number in ailing and number != ailing[-1])):
+                return False
+            if not pod.leaving:
+                self._claims.let_go_with(item, pod, number)
+                self._registry.delete(pod)
+                if in_order:
+                    return False
+        return not condemned
+
+
+def _keeps_current(item: Item, number: int) -> bool:
+    """Whether a pod of that ordinal is made from the current revision, not from the one it is updated to."""
+    strategy: Doc = item.doc["spec"].get("updateStrategy") or {}
+    first = ordinals(item).start
+    rolling = strategy.get("rollingUpdate")
+    if rolling is not None:
+        return number < first + int(rolling.get("partition") or 0)
+    replicas = int(at(item.doc, "status", "currentReplicas") or 0)
+    return strategy.get("type", "RollingUpdate") == "RollingUpdate" and number < first + replicas
+
+
+def _known_hash(item: Item) -> str:
+    """By which the controller that was here before called the template, if it has seen it as it is now."""
+    status = item.doc.get("status") or {}
+    if status.get("observedGeneration") != item.doc["metadata"].get("generation"):
+        return ""
+    return str(status.get("updateRevision") or "").removeprefix(item.key[1] + "-")

@@ -1,0 +1,180 @@
+"""The taints that the node lifecycle controller keeps: of cordoned nodes, and of those whose conditions are bad.
+
+Source: pkg/controller/nodelifecycle/node_lifecycle_controller.go (doNoScheduleTaintingPass, processTaintBaseEviction),
+Kubernetes v1.36. NoExecute taints come at once: neither the limit of nodes a second nor zones in disruption are
+modelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, with_value
+from kubectl_eksdoc.model.nodes import UNSCHEDULABLE_TAINT
+from kubectl_eksdoc.model.pods import Toleration
+from kubectl_eksdoc.simulator.disruptions import disrupted
+from kubectl_eksdoc.simulator.pod_admission import NOT_READY, UNREACHABLE
+from kubectl_eksdoc.simulator.registry import Registry, condition
+from kubectl_eksdoc.simulator.store import Change, Item, Key, What
+from kubectl_eksdoc.simulator.workloads import templates
+from kubectl_eksdoc.simulator.workloads.owning import Index
+
+# Taints and tolerations of documents.
+#
+# Source: component-helpers/scheduling/corev1/helpers.go (FindMatchingUntoleratedTaint), Kubernetes v1.36.
+
+
+NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
+
+
+def taints_of(node: Doc, *effects: str) -> list[Doc]:
+    """Those of these effects."""
+    return [each for each in (node.get("spec") or {}).get("taints") or () if each.get("effect") in effects]
+
+
+def tolerates(toleration: Doc, taint: Doc) -> bool:
+    read = Toleration(
+        toleration.get("key") or "",
+        toleration.get("operator") or "Equal",
+        toleration.get("value") or "",
+        toleration.get("effect") or "",
+    )
+    return read.tolerates(taint["key"], taint.get("value") or "", taint["effect"])
+
+
+def all_tolerated(taints: Iterable[Doc], tolerations: Iterable[Doc]) -> bool:
+    held = list(tolerations)
+    return all(any(tolerates(each, taint) for each in held) for taint in taints)
+
+
+NODES = kinds.NODES.full_name
+
+BY_CONDITION = {
+    ("Ready", "False"): NOT_READY,
+    ("Ready", "Unknown"): UNREACHABLE,
+    ("MemoryPressure", "True"): "node.kubernetes.io/memory-pressure",
+    ("DiskPressure", "True"): "node.kubernetes.io/disk-pressure",
+    ("PIDPressure", "True"): "node.kubernetes.io/pid-pressure",
+    ("NetworkUnavailable", "True"): "node.kubernetes.io/network-unavailable",
+}
+
+_KEPT = frozenset({*BY_CONDITION.values(), UNSCHEDULABLE_TAINT})
+
+
+class NodeTaints:
+    """A `Controller`; keys are those of Nodes."""
+
+    resources = (NODES,)
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        return () if change.what is What.DELETED else (change.item.key,)
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._registry.store.get(NODES, key)
+        if item is None:
+            return None
+        held: list[Doc] = (item.doc.get("spec") or {}).get("taints") or []
+        wanted = set(_wanted(item.doc))
+        kept = [each for each in held if not _ours(each) or (each["key"], each["effect"]) in wanted]
+        there = {(each["key"], each.get("effect")) for each in kept}
+        now = self._registry.now
+        new = [{"key": k, "effect": e, "timeAdded": now} for k, e in sorted(wanted) if (k, e) not in there]
+        if new or len(kept) != len(held):
+            self._registry.update(item, with_value(item.doc, ("spec", "taints"), [*kept, *new]))
+        return None
+
+
+def _wanted(node: Doc) -> Iterator[tuple[str, str]]:
+    """Key and effect of the taints it must have."""
+    if (node.get("spec") or {}).get("unschedulable"):
+        yield (UNSCHEDULABLE_TAINT, NO_SCHEDULE)
+    for (kind, status), key in BY_CONDITION.items():
+        held = condition(node, kind)
+        if held is not None and held.get("status") == status:
+            yield (key, NO_SCHEDULE)
+            if kind == "Ready":
+                yield (key, NO_EXECUTE)
+
+
+def _ours(taint: Doc) -> bool:
+    if taint["key"] not in _KEPT:
+        return False
+    return taint.get("effect") == NO_SCHEDULE or (
+        taint.get("effect") == NO_EXECUTE and taint["key"] in (NOT_READY, UNREACHABLE)
+    )
+
+
+# The taint eviction controller: pods that do not tolerate a NoExecute taint of their node are deleted, budgets or not.
+#
+# Source: pkg/controller/tainteviction/taint_eviction.go (processPodOnNode, getMinTolerationTime,
+# addConditionAndDeletePod), Kubernetes v1.36.
+
+
+REASON, MESSAGE = "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint"
+
+
+class TaintEvictions:
+    """A `Controller`; keys are those of pods."""
+
+    resources = (NODES, templates.PODS)
+
+    def __init__(self, registry: Registry, index: Index) -> None:
+        self._registry = registry
+        self._index = index
+        self._since: dict[str, float] = {}  # by UID: when its tolerations began to run out
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        item, before = change.item, change.before
+        if change.what is What.DELETED:
+            self._since.pop(item.uid, None)
+            return ()
+        if item.resource == NODES:
+            taints = taints_of(item.doc, NO_EXECUTE)
+            if taints == (taints_of(before.doc, NO_EXECUTE) if before else []):
+                return ()
+            return [pod.key for pod in self._index.on_node(item.key[1])]
+        node = templates.node_of(item.doc)
+        tolerations = item.doc["spec"].get("tolerations")
+        if before and templates.node_of(before.doc) == node and before.doc["spec"].get("tolerations") == tolerations:
+            return ()
+        return (item.key,) if node else ()
+
+    def reconcile(self, key: Key) -> float | None:
+        pod = self._registry.store.get(templates.PODS, key)
+        if pod is None or pod.leaving:
+            return None
+        node = self._registry.store.get(NODES, ("", templates.node_of(pod.doc)))
+        taints = taints_of(node.doc, NO_EXECUTE) if node is not None else []
+        stays_s = _stays_s(taints, pod.doc["spec"].get("tolerations") or ())
+        if stays_s is None:
+            self._since.pop(pod.uid, None)
+            return None
+        now_s = self._registry.agenda.seconds
+        left_s = self._since.setdefault(pod.uid, now_s) + stays_s - now_s
+        if left_s > 0:
+            return left_s
+        self._evict(pod)
+        return None
+
+    def _evict(self, pod: Item) -> None:
+        self._since.pop(pod.uid, None)
+        doc = disrupted(pod.doc, REASON, MESSAGE, self._registry.now)
+        self._registry.delete(self._registry.update(pod, doc, status=True))
+
+
+def _stays_s(taints: list[Doc], tolerations: Iterable[Doc]) -> float | None:
+    """For how long the pod may stay with these taints; None is for ever."""
+    held = list(tolerations)
+    shortest: float | None = None
+    for taint in taints:
+        used = [each for each in held if tolerates(each, taint)]
+        if not used:
+            return 0.0
+        for seconds in (each.get("tolerationSeconds") for each in used):
+            if seconds is not None:
+                shortest = max(0.0, float(seconds if shortest is None else min(seconds, shortest)))
+    return shortest

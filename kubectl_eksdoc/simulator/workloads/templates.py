@@ -1,0 +1,264 @@
+"""Pods from the templates of their controllers, and hashes by which templates are told apart.
+
+Source: pkg/controller/controller_utils.go (GetPodFromTemplate, ComputeHash), apimachinery pkg/util/rand
+(SafeEncodeString), Kubernetes v1.36. The hash function is another one: upstream's depends on Go's memory layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from zlib import crc32
+
+from kubectl_eksdoc.kubernetes.api.defaults import of_pods
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.simulator.pod_admission import PRIORITY_CLASSES, admitted, first_status
+from kubectl_eksdoc.simulator.registry import Registry, condition
+from kubectl_eksdoc.simulator.store import ALPHABET, Item, Store, moment
+from kubectl_eksdoc.simulator.workloads.owning import Index, Matcher, claimed, reference_to
+
+_MOST = 10_000
+
+
+class Templates:
+    """Mutable: remembers what became of a template. All pods of one share its spec, which is a value."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._made: dict[int, tuple[Doc, int, Doc, Doc]] = {}
+        self._classes = 0  # changes of priority classes so far
+        store.listen(self._note)
+
+    def pod(self, template: Doc, owner: Item, kind: Resource) -> Doc:
+        """A pod of `owner`, without a name but with generateName.
+
+        Raises:
+            Refusal: admission says no.
+        """
+        spec, status = self._admitted(template)
+        given = template.get("metadata") or {}
+        meta: Doc = {"generateName": owner.key[1] + "-", "ownerReferences": [reference_to(owner, kind)]}
+        meta |= {part: given[part] for part in ("labels", "annotations", "finalizers") if given.get(part)}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": status}
+
+    def _admitted(self, template: Doc) -> tuple[Doc, Doc]:
+        held = self._made.get(id(template))
+        if held is not None and held[1] == self._classes:
+            return held[2], held[3]
+        if len(self._made) >= _MOST:
+            self._made.clear()
+        spec = admitted(of_pods(template.get("spec") or {}), self._store)
+        status = first_status(spec)
+        self._made[id(template)] = (template, self._classes, spec, status)
+        return spec, status
+
+    def _note(self, change: Any) -> None:
+        if change.item.resource == PRIORITY_CLASSES:
+            self._classes += 1
+
+
+def hash_of(doc: Doc, collisions: int = 0) -> str:
+    """Up to ten letters and digits that are the same for equal documents."""
+    number = crc32(canonical(doc).encode("utf-8"), collisions)
+    return "".join(ALPHABET[ord(digit) % len(ALPHABET)] for digit in str(number))
+
+
+def canonical(value: Any) -> str:
+    """One text for equal values: members by name, and what is null or empty left out, as Go's types do."""
+    if isinstance(value, dict):
+        inner = ",".join(f"{key!r}:{canonical(value[key])}" for key in sorted(value) if not _empty(value[key]))
+        return "{" + inner + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(canonical(each) for each in value) + "]"
+    return repr(value)
+
+
+class Texts:
+    """Mutable: the canonical text of documents, made once for each."""
+
+    def __init__(self, besides: str = "") -> None:
+        """Of templates, a label of that key is left out."""
+        self._besides = besides
+        self._made: dict[int, tuple[Doc, str]] = {}
+
+    def of(self, template: Doc) -> str:
+        held = self._made.get(id(template))
+        if held is not None:
+            return held[1]
+        if len(self._made) >= _MOST:
+            self._made.clear()
+        text = canonical(self._plain(template))
+        self._made[id(template)] = (template, text)
+        return text
+
+    def _plain(self, template: Doc) -> Doc:
+        """Without what is no part of a pod: the label, and what a stored patch says of itself."""
+        meta = {key: value for key, value in (template.get("metadata") or {}).items() if key != "creationTimestamp"}
+        labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != self._besides}
+        plain = {key: value for key, value in template.items() if key != "$patch"}
+        return {**plain, "metadata": {**meta, "labels": labels}}
+
+
+def _empty(value: Any) -> bool:
+    return value is None or value == {} or value == []
+
+
+# ControllerRevisions: the templates that a StatefulSet or DaemonSet has had, newest last.
+#
+# Source: pkg/controller/history/controller_history.go, pkg/controller/statefulset/stateful_set_control.go
+# (getStatefulSetRevisions, truncateHistory), pkg/controller/daemon/update.go (constructHistory), Kubernetes v1.36.
+
+
+REVISIONS = kinds.CONTROLLER_REVISIONS.full_name
+HASH_LABEL = "controller-revision-hash"
+_KEPT = 10
+
+
+class Revisions:
+    """Those of one kind of owner."""
+
+    def __init__(self, registry: Registry, index: Index, kind: Resource) -> None:
+        self._registry = registry
+        self._index = index
+        self._kind = kind
+        self._texts = Texts()
+
+    def of(self, owner: Item, selector: Matcher) -> list[Item]:
+        """Oldest first.
+
+        Raises:
+            Refusal: one of them could not be adopted or released.
+        """
+        own = claimed(self._registry, self._index, owner, self._kind, selector, REVISIONS)
+        return sorted(own, key=lambda item: (number_of(item), item.key[1]))
+
+    def latest(self, owner: Item, held: list[Item], known_hash: str = "") -> Item:
+        """That of the template as it is now; it is made, or made the newest again, and then put into `held`.
+
+        `known_hash` is what the template's is called where no revision is held: they may not have been read.
+
+        Raises:
+            Refusal: it could not be written.
+        """
+        template = owner.doc["spec"].get("template") or {}
+        text = self._texts.of(template)
+        equal = [item for item in held if self._texts.of(template_of(item)) == text]
+        number = number_of(held[-1]) + 1 if held else 1
+        if not equal:
+            made = self._create(owner, template, number, known_hash if not held else "")
+        elif equal[-1] is held[-1]:
+            return equal[-1]
+        else:
+            made = self._registry.update(equal[-1], {**equal[-1].doc, "revision": number})
+            held.remove(equal[-1])
+        held.append(made)
+        return made
+
+    def truncate(self, owner: Item, held: Sequence[Item], live: Collection[str]) -> None:
+        """Delete the oldest that are not `live` (by name), beyond as many as are to be kept."""
+        limit = owner.doc["spec"].get("revisionHistoryLimit")
+        spare = [item for item in held if item.key[1] not in live]
+        for item in spare[: max(0, len(spare) - (_KEPT if limit is None else int(limit)))]:
+            self._registry.delete(item)
+
+    def _create(self, owner: Item, template: Doc, number: int, known_hash: str) -> Item:
+        namespace, name = owner.key
+        chosen, collisions = known_hash or hash_of(template), 0
+        while self._registry.store.get(REVISIONS, (namespace, f"{name}-{chosen}")) is not None:
+            collisions += 1
+            chosen = hash_of(template, collisions)
+        labels = {**(at(template, "metadata", "labels") or {}), "controller.kubernetes.io/hash": chosen}
+        labels[HASH_LABEL] = chosen
+        meta = {"name": f"{name}-{chosen}", "labels": labels, "ownerReferences": [reference_to(owner, self._kind)]}
+        data = {"spec": {"template": {**template, "$patch": "replace"}}}
+        kind = {"apiVersion": "apps/v1", "kind": "ControllerRevision"}
+        return self._registry.create(REVISIONS, {**kind, "metadata": meta, "data": data, "revision": number}, namespace)
+
+
+def number_of(item: Item) -> int:
+    return int(item.doc.get("revision") or 0)
+
+
+def template_of(item: Item) -> Doc:
+    found: Doc = at(item.doc, "data", "spec", "template") or {}
+    return found
+
+
+def hash_in(item: Item) -> str:
+    """What pods of a DaemonSet are labelled with."""
+    return str(item.doc["metadata"].get("labels", {}).get(HASH_LABEL, ""))
+
+
+# What controllers ask of a pod's document: does it run, is it ready, since when, is it available.
+#
+# Source: pkg/controller/controller_utils.go (IsPodActive, IsPodTerminating), pkg/api/v1/pod/util.go (IsPodReady,
+# IsPodAvailable), Kubernetes v1.36.
+
+
+PODS = kinds.PODS.full_name
+FINISHED = ("Succeeded", "Failed")
+
+
+def phase(pod: Doc) -> str:
+    """Pending where it has none, as the API server makes it."""
+    status = pod.get("status")
+    return str((status or {}).get("phase") or "Pending")
+
+
+def is_finished(pod: Doc) -> bool:
+    return phase(pod) in FINISHED
+
+
+def is_leaving(pod: Doc) -> bool:
+    return "deletionTimestamp" in pod["metadata"]
+
+
+def is_active(pod: Doc) -> bool:
+    return not is_leaving(pod) and not is_finished(pod)
+
+
+def is_terminating(pod: Doc) -> bool:
+    """Being deleted while it has not finished."""
+    return is_leaving(pod) and not is_finished(pod)
+
+
+def is_ready(pod: Doc) -> bool:
+    held = condition(pod, "Ready")
+    return held is not None and held.get("status") == "True"
+
+
+def ready_since(pod: Doc) -> str:
+    """The time as it is written, "" while the pod is not ready or where no time is given."""
+    held = condition(pod, "Ready")
+    return str(held.get("lastTransitionTime") or "") if held and held.get("status") == "True" else ""
+
+
+def available_in(pod: Doc, min_ready_s: int, now: datetime) -> float | None:
+    """Seconds until it counts as available, 0.0 for one that does; None while it is not ready."""
+    if not is_ready(pod):
+        return None
+    if not min_ready_s:
+        return 0.0
+    since = ready_since(pod)
+    if not since:
+        return None
+    return max(0.0, (moment(since) + timedelta(seconds=min_ready_s) - now).total_seconds())
+
+
+def is_available(pod: Doc, min_ready_s: int, now: datetime) -> bool:
+    return available_in(pod, min_ready_s, now) == 0.0
+
+
+def node_of(pod: Doc) -> str:
+    return str(pod["spec"].get("nodeName") or "")
+
+
+def labels_of(doc: Doc) -> dict[str, str]:
+    return doc["metadata"].get("labels") or {}
+
+
+def annotations_of(doc: Doc) -> dict[str, str]:
+    return doc["metadata"].get("annotations") or {}

@@ -1,0 +1,171 @@
+"""An update looked back on: what is said where something is not known, and which pods keep what they got."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.addon_diff.aftermath.facts import Aftermath, PastFacts, State
+from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
+from kubectl_eksdoc.addon_diff.facts import AddonFacts, OfVersion
+from kubectl_eksdoc.addon_diff.rendering import AWS_NODE
+from kubectl_eksdoc.addon_diff.usage import Usage
+from kubectl_eksdoc.aws.charts import chart_defaults
+from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, Issue, Update, UpdateHistory
+from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.model.pods import Branch, Pod
+from tests.addon_diff.aftermath.revised import at, daemon_set, lived, template, written
+
+OLD, NEW = "v1.19.0-eksbuild.1", "v1.19.5-eksbuild.1"
+BEGUN = at(9000)
+DONE = Update("u", "AddonUpdate", "Successful", (("AddonVersion", NEW), ("ResolveConflicts", "OVERWRITE")), BEGUN)
+DEFAULT = {"DISABLE_TCP_EARLY_DEMUX": "false"}
+CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "", "ACTIVE", "", "")
+STORY = (
+    (0.0, template(OLD, DEFAULT, ENABLE_POD_ENI="false")),
+    (1000.0, template(OLD, DEFAULT, ENABLE_POD_ENI="true")),
+    (9010.0, template(NEW, DEFAULT, ENABLE_POD_ENI="false")),
+)
+
+
+def owned(doc: Doc, manager: str = "eks", written_at: float = 9010, **fields: Any) -> Doc:
+    entry = {"manager": manager, "operation": "Apply", "apiVersion": doc["apiVersion"], "time": written(at(written_at))}
+    held = doc["metadata"].get("managedFields", [])
+    entries = [*held, {**entry, "fieldsType": "FieldsV1", "fieldsV1": fields}]
+    return {**doc, "metadata": {**doc["metadata"], "managedFields": entries}}
+
+
+def env(value: bool = True) -> Doc:
+    entry = {"k:" + '{"name":"ENABLE_POD_ENI"}': {".": {}, "f:name": {}, **({"f:value": {}} if value else {})}}
+    containers = {'k:{"name":"aws-node"}': {".": {}, "f:name": {}, "f:env": entry}}
+    return {"f:template": {"f:spec": {"f:containers": containers}}}
+
+
+def live(now: Doc = STORY[-1][1]) -> Doc:
+    return owned(daemon_set(now), **{"f:spec": env()})
+
+
+def looked(
+    objects: tuple[Doc, ...] = (live(),),
+    update: Update | Unknown | Absent = DONE,
+    usage: Usage = Usage((), 3),
+    **more: Any,
+) -> Aftermath:
+    chart = OfVersion(NEW, chart_defaults("vpc-cni", NEW), Unknown("not published"))
+    addon = Addon("vpc-cni", NEW, "ACTIVE", changed=BEGUN)
+    now = AddonFacts(CLUSTER, addon, chart, chart, {}, objects, more.pop("unread", ()), usage, True, (NEW,))
+    updates = (update,) if isinstance(update, Update) else ()
+    kept = {"DaemonSet": tuple(lived(STORY))}
+    facts = replace(PastFacts(now, update, UpdateHistory(updates), kept), **more)
+    return look_back(facts, lambda version: chart_defaults("vpc-cni", version), lambda values: ())
+
+
+def of(found: Aftermath, code: Code) -> list[Finding]:
+    return [each for each in found.findings if each.code == code]
+
+
+def branched(name: str, address: str, interface: str, age: float = 60) -> Pod:
+    branch = Branch(address, interface)
+    return Pod("shop", name, name, {}, "n", "Running", True, created_at=BEGUN + timedelta(seconds=age), branch=branch)
+
+
+def test_pods_that_started_in_the_window_keep_what_they_got() -> None:
+    usage = Usage((branched("astray", "10.0.0.1", "10.1.0.1"), branched("well", "10.1.0.2", "10.1.0.2")), 3)
+    found = looked(usage=usage)
+    (lost,) = found.lost
+    assert lost.field.variable == "ENABLE_POD_ENI" and lost.state is State.GONE and lost.owners == ("eks",)
+    (said,) = of(found, Code.of("addon-pods-to-recreate"))
+    assert said.status is Status.FAIL and "shop/astray" in said.message and "shop/well" not in said.message
+    (critical,) = of(found, Code.of("addon-field-lost"))
+    assert critical.severity is Severity.CRITICAL
+
+
+def test_a_pod_without_a_note_of_its_interface_is_not_known_to_be_well() -> None:
+    (said,) = of(looked(usage=Usage((branched("silent", "10.0.0.1", ""),), 3)), Code.of("addon-pods-to-recreate"))
+    assert said.status is Status.UNKNOWN and "shop/silent" in "".join(said.evidence)
+
+
+def test_pods_that_are_astray_are_named_beside_one_of_which_it_is_not_known() -> None:
+    pods = (branched("silent", "10.0.0.1", ""), branched("astray", "10.0.0.2", "10.1.0.1"))
+    (said,) = of(looked(usage=Usage(pods, 3)), Code.of("addon-pods-to-recreate"))
+    assert said.status is Status.UNKNOWN and "in any case: shop/astray" in "".join(said.evidence)
+
+
+@pytest.mark.parametrize(
+    ("update", "status", "missing"),
+    [
+        (Unknown("IAM does not allow it", "eks:ListUpdates"), Status.UNKNOWN, "eks:ListUpdates"),
+        (replace(DONE, begun=None), Status.UNKNOWN, "when the update began"),
+        (Absent("EKS lists no update of it"), Status.PASS, ""),
+    ],
+)
+def test_without_an_update_there_is_nothing_to_look_back_on(update: Any, status: Status, missing: str) -> None:
+    found = looked(update=update)
+    (said,) = found.findings
+    assert (said.code, said.status, said.missing) == (Code.of("addon-update-untold"), status, missing)
+    assert not found.templated and found.keeping is None
+
+
+def test_an_update_that_goes_on_or_may_not_be_the_latest() -> None:
+    (said,) = of(looked(update=replace(DONE, status="InProgress")), Code.of("addon-update-untold"))
+    assert "still under way" in said.message
+    history = UpdateHistory((DONE,), unseen=4)
+    assert not of(looked(history=history), Code.of("addon-update-untold")), "the add-on changed last when it was"
+    old = replace(DONE, begun=BEGUN - timedelta(days=2))
+    (said,) = of(looked(update=old, history=UpdateHistory((old,), unseen=4)), Code.of("addon-update-untold"))
+    assert said.status is Status.UNKNOWN and "4 more" in said.message
+
+
+def test_a_failed_update_is_looked_at_all_the_same() -> None:
+    failed = replace(DONE, status="Failed", errors=(Issue("ConfigurationConflict", "no"),))
+    assert looked(update=failed).lost
+
+
+def test_revisions_that_may_not_be_listed_name_the_right() -> None:
+    missing = "list controllerrevisions.apps"
+    found = looked(kept={"DaemonSet": Unknown("RBAC does not allow it", missing)})
+    (said,) = of(found, Code.of("addon-change-untold"))
+    assert (said.status, said.missing) == (Status.UNKNOWN, missing) and not found.lost
+
+
+def test_an_object_that_may_not_be_read_is_named() -> None:
+    found = looked((), unread=((AWS_NODE, Unknown("RBAC does not allow it", "get daemonsets.apps")),))
+    assert [each.missing for each in of(found, Code.of("addon-object-unread"))] == ["get daemonsets.apps"]
+
+
+def test_what_has_no_history_is_not_known_and_what_kubectl_applied_last_is_told() -> None:
+    name = {"name": "amazon-vpc-cni", "namespace": "kube-system"}
+    doc = owned(
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": name, "data": {"a": "1"}}, **{"f:data": {"f:a": {}}}
+    )
+    applied = {Named("v1", "ConfigMap", "kube-system", "amazon-vpc-cni"): {"data": {"a": "2"}}}
+    found = looked((live(), doc), applied=applied)
+    (said,) = [each for each in of(found, Code.of("addon-change-untold")) if each.subject.kind == "ConfigMap"]
+    assert said.status is Status.UNKNOWN and ".data.a" in said.message and "another text for a" in said.evidence[0]
+    before = owned({**doc, "metadata": name}, written_at=100, **{"f:data": {"f:a": {}}})
+    assert not looked((live(), before)).unrecorded, "EKS has not written it since"
+    gentle = replace(DONE, parameters=(("ResolveConflicts", "NONE"),))
+    assert not looked((live(), doc), update=gentle).unrecorded, "it would have failed over what is somebody's"
+
+
+def test_what_is_set_again_is_told_and_that_the_next_update_takes_it() -> None:
+    story = (*STORY, (9600.0, template(NEW, DEFAULT, ENABLE_POD_ENI="true")))
+    again = owned(owned(daemon_set(story[-1][1]), **{"f:spec": env(False)}), "kubectl-set", **{"f:spec": env()})
+    found = looked((again,), kept={"DaemonSet": tuple(lived(story))})
+    (said,) = of(found, Code.of("addon-loss-repeats"))
+    assert said.status is Status.FAIL and "it is back, by kubectl-set" in said.message
+    assert all(each.patch is None for each in found.templated)
+
+
+def test_pods_that_wait_for_somebody_and_pods_that_are_behind() -> None:
+    doc = live()
+    doc = {**doc, "spec": {**doc["spec"], "updateStrategy": {"type": "OnDelete"}}}
+    (each,) = looked((doc,)).templated
+    assert each.rollout is not None and each.rollout.waits and each.rollout.pods == 3

@@ -1,0 +1,111 @@
+"""The first incident: vpc-cni, whose DaemonSet people had changed by hand, is updated."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+from kubectl_eksdoc.addon_diff.expected import EKS
+from kubectl_eksdoc.addon_diff.facts import OfVersion
+from kubectl_eksdoc.addon_diff.fields import value_at
+from kubectl_eksdoc.addon_diff.manifests import built, manifests
+from kubectl_eksdoc.addon_diff.merging import MISSING
+from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
+from kubectl_eksdoc.addon_diff.schema.paths import paths
+from kubectl_eksdoc.aws.charts import chart_defaults
+from kubectl_eksdoc.kubernetes.api.ownership.applying import Applied, apply
+from kubectl_eksdoc.kubernetes.api.ownership.entries import read
+from kubectl_eksdoc.kubernetes.api.ownership.extracting import kept
+from kubectl_eksdoc.kubernetes.api.ownership.merging import merged
+from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
+from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
+from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.model.api_objects import Doc, named
+from kubectl_eksdoc.model.asked import Unknown
+from tests.raw_facts import DATA, recorded
+
+EARLY_DEMUX = ("init", "env", "DISABLE_TCP_EARLY_DEMUX")
+POD_ENI = ("env", "ENABLE_POD_ENI")
+NOW = "2026-11-22T09:00:00Z"
+SCHEMA = schema_of("apps/v1", "DaemonSet")
+
+
+def chart(version: str) -> Doc:
+    found = chart_defaults("vpc-cni", f"{version}-eksbuild.1")
+    assert not isinstance(found, Unknown)
+    return found
+
+
+@cache
+def schema(version: str) -> SchemaPaths | Unknown:
+    """As far as EKS's are published: of v1.11.0 there is none, of v1.12.6 only a part was ever quoted."""
+    path = DATA / "aws" / "eks" / "schemas" / f"vpc-cni_{version}-eksbuild.1.json"
+    return paths(json.loads(path.read_text())) if path.exists() else Unknown(f"no schema of {version}")
+
+
+def version(of: str) -> OfVersion:
+    return OfVersion(f"{of}-eksbuild.1", chart(of), schema(of))
+
+
+CHART = chart("v1.12.0")
+
+
+@cache
+def rich() -> Doc:
+    """aws-node of the cluster `rich`, with a volume and a variable that v1.12.0's manifest has besides: EKS keeps the
+    names of the two entries, people have their values."""
+    live = next(item for item in recorded("rich", "daemonsets") if item["metadata"]["name"] == "aws-node")
+    lock = {"name": "xtables-lock", "mountPath": "/run/xtables.lock"}
+    filter = {"name": "AWS_VPC_K8S_CNI_CONFIGURE_RPFILTER", "value": "false"}
+    pod: Doc = {
+        "containers": [{"name": "aws-node", "env": [filter], "volumeMounts": [lock]}],
+        "volumes": [{"name": "xtables-lock", "hostPath": {"path": "/run/xtables.lock"}}],
+    }
+    mine = kept(live, read(live)[EKS].fields, SCHEMA.root)
+    whole = merged(merged({**_daemon_set({}), **mine}, _lacking(live), SCHEMA.root), _daemon_set(pod), SCHEMA.root)
+    made = apply(live, whole, "eks", True, NOW, SCHEMA)
+    assert isinstance(made, Applied)
+    return made.doc
+
+
+def _lacking(live: Doc) -> Doc:
+    """What v1.12.0's manifest has besides; EKS's schema of that version has no ``init``."""
+    known = manifests("vpc-cni", "v1.12.0", "v1.12.0", True)
+    assert known is not None
+    values = known.now.of(named(live))
+    there = {path: value_at(live, path, SCHEMA.root) for path in values}
+    first = field_step("initContainers")
+    return built({path: values[path] for path in values if there[path] == MISSING and first not in path})
+
+
+@cache
+def a_persons() -> Doc:
+    """EKS applied the chart without ``init``, as it did up to v1.12.0; a person added the entry and has all of it."""
+    pod = json.loads(json.dumps(rich()["spec"]["template"]["spec"]))
+    of_pod = [entry for entry in pod["containers"][0]["env"] if "valueFrom" in entry]
+    set_by_chart = [{"name": name, "value": value} for name, value in CHART["env"].items()]
+    pod["containers"][0]["env"] = [*set_by_chart, *of_pod]
+    del pod["initContainers"][0]["env"]
+    config = _daemon_set(pod)
+    config["metadata"]["labels"] = rich()["metadata"]["labels"]
+    config["spec"]["updateStrategy"] = rich()["spec"]["updateStrategy"]
+    config["spec"]["template"]["metadata"] = {"labels": rich()["spec"]["template"]["metadata"]["labels"]}
+    made = apply(None, config, "eks", True, NOW, SCHEMA)
+    assert isinstance(made, Applied)
+    return by_hand(
+        by_hand(made.doc, "initContainers", 0, *EARLY_DEMUX[2:], "true"), "containers", 0, POD_ENI[1], "true"
+    )
+
+
+def _daemon_set(pod: Doc) -> Doc:
+    meta = {"name": "aws-node", "namespace": "kube-system"}
+    return {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": meta, "spec": {"template": {"spec": pod}}}
+
+
+def by_hand(live: Doc, listed: str, at: int, name: str, value: str) -> Doc:
+    """A person sets a variable, by ``kubectl patch``."""
+    new: Doc = json.loads(json.dumps(live))
+    container = new["spec"]["template"]["spec"][listed][at]
+    entries = [entry for entry in container.get("env", ()) if entry["name"] != name]
+    container["env"] = [*entries, {"name": name, "value": value}]
+    return updated(live, new, "kubectl-patch", NOW, SCHEMA)

@@ -1,0 +1,66 @@
+"""The Corefile is judged by the CoreDNS that an update brings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kubectl_eksdoc.addon_diff.corefile import at_later_version
+from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked, OfVersion
+from kubectl_eksdoc.addon_diff.modes import Mode
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Status
+from tests.addon_diff.test_plan import COREFILE, edited, found, planned, without_charts
+
+OLD = ".:53 {\n    errors\n    proxy . /etc/resolv.conf\n}\n"
+GOOD = ".:53 {\n    errors\n    forward . /etc/resolv.conf\n}\n"
+UNKNOWN = Unknown("not known")
+
+
+def facts(text: str, target: str = "v1.13.1-eksbuild.1", manager: str = "kubectl-edit") -> AddonFacts:
+    live = edited(COREFILE, ("data", "Corefile"), text, manager)
+    made = without_charts("coredns", objects=(live,))
+    now = OfVersion("v1.11.4-eksbuild.2", UNKNOWN, UNKNOWN)
+    return replace(made, now=now, target=OfVersion(target, UNKNOWN, UNKNOWN))
+
+
+def judged(of: AddonFacts, asked: Asked = Asked()) -> list[Finding]:
+    return list(found(planned(of, asked), Code.of("addon-corefile-refused")))
+
+
+def test_a_plugin_that_is_gone_is_found_before_the_update() -> None:
+    (finding,) = judged(facts(OLD))
+    assert finding.status is Status.FAIL and "Unknown directive 'proxy'" in finding.message
+    assert finding.remedy[0].command.endswith("-f Corefile --coredns-version 1.13.1-eksbuild.1")
+
+
+@pytest.mark.parametrize(("text", "target"), [(GOOD, "v1.13.1-eksbuild.1"), (OLD, "v1.11.4-eksbuild.2")])
+def test_what_it_accepts_and_a_version_that_stays_are_no_finding(text: str, target: str) -> None:
+    assert judged(facts(text, target)) == []
+
+
+def test_a_corefile_that_is_given_is_the_one_that_counts() -> None:
+    assert judged(facts(OLD), Asked(Mode.OVERWRITE, {"corefile": GOOD})) == []
+    assert [each.status for each in judged(facts(GOOD), Asked(Mode.NONE, {"corefile": OLD}))] == [Status.FAIL]
+
+
+def test_a_corefile_that_is_given_is_judged_where_the_version_stays() -> None:
+    stays = facts(GOOD, "v1.11.4-eksbuild.2")
+    assert [each.status for each in judged(stays, Asked(Mode.NONE, {"corefile": OLD}))] == [Status.FAIL]
+    assert judged(facts(OLD, "v1.11.4-eksbuild.2"), Asked(Mode.NONE, {"corefile": OLD})) == [], "it is there already"
+
+
+def test_a_version_that_comes_after_the_control_plane_judges_what_it_will_be_given() -> None:
+    (live,) = facts(OLD).objects
+    (finding,) = at_later_version((live,), {}, "v1.13.1-eksbuild.1")
+    assert finding.status is Status.FAIL
+    assert list(at_later_version((live,), {"corefile": GOOD}, "v1.13.1-eksbuild.1")) == []
+    (eks,) = facts(OLD, manager="eks").objects
+    assert list(at_later_version((eks,), {}, "v1.13.1-eksbuild.1")) == [], "EKS brings another"
+
+
+def test_a_version_that_is_newer_than_all_that_is_known_is_unknown() -> None:
+    (finding,) = judged(facts(OLD, "v1.99.0-eksbuild.1"))
+    assert finding.status is Status.UNKNOWN and finding.missing

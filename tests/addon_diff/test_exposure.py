@@ -1,0 +1,139 @@
+"""Who notices that a field is lost: pods by their probes and load balancers, in the mode that enforces their groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.modes import Mode
+from kubectl_eksdoc.addon_diff.usage import USED_BY, Fullest, Usage, usage
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Severity
+from kubectl_eksdoc.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.model.network import Service, TargetGroupBinding
+from kubectl_eksdoc.model.pods import Asks, Branch, Probe
+from tests.addon_diff.incident import EARLY_DEMUX, by_hand, rich
+from tests.addon_diff.test_plan import facts, found, planned
+from tests.builders import a_cluster as a_whole
+from tests.builders import a_node, a_pod
+
+READY = Probe("app", Asks.READINESS, "httpGet", 5, 2)
+LIVE = Probe("app", Asks.LIVENESS, "tcpSocket", 10, 3)
+ENFORCING = "POD_SECURITY_GROUP_ENFORCING_MODE"
+
+
+def branched(name: str, *probes: Probe, **more: Any) -> Any:
+    return a_pod(name, namespace="shop", branch=Branch(probes=probes, **more))
+
+
+def of(users: Usage, live: Any = None, mode: Mode = Mode.OVERWRITE) -> Finding:
+    """What is found of early demux."""
+    plan = planned(facts(usage=users, objects=(live or rich(),)), Asked(mode))
+    return next(each for each in found(plan, Code.of("addon-field-reset")) if EARLY_DEMUX[2] in each.message)
+
+
+def test_probes_say_what_the_kubelet_does_and_when() -> None:
+    told = of(Usage((branched("cart", READY), branched("pay", READY, LIVE)), ("shop/k8s-pay",)))
+    assert told.severity is Severity.CRITICAL
+    assert "readiness probes over the network, unready from 10 s on: shop/cart, shop/pay" in told.evidence
+    assert "liveness or startup probes over the network, containers restarted from 30 s on: shop/pay" in told.evidence
+    assert "target groups they stand in: shop/k8s-pay" in told.evidence
+
+
+def test_pods_that_nobody_probes_over_the_network_stay_in_their_services() -> None:
+    told = of(Usage((branched("cart"),)))
+    assert told.severity is Severity.HIGH
+    assert any("none of them is probed over the network" in line for line in told.evidence)
+
+
+def test_in_standard_mode_it_does_no_harm() -> None:
+    live = by_hand(rich(), "containers", 0, ENFORCING, "standard")
+    told = of(Usage((branched("cart", READY),)), live)
+    assert told.severity is Severity.LOW
+    assert any(f"{ENFORCING} is standard" in line for line in told.evidence)
+    assert of(Usage((branched("cart", READY),)), by_hand(rich(), "containers", 0, ENFORCING, "strict")).severity is (
+        Severity.CRITICAL
+    )
+
+
+def test_target_groups_that_were_not_read_are_not_none() -> None:
+    told = of(Usage((branched("cart", READY),), Unknown("services were not read: forbidden", "list services")))
+    assert "which target groups they stand in is not known: services were not read: forbidden" in told.evidence
+
+
+def test_a_pod_with_the_address_of_its_node_is_astray() -> None:
+    here = branched("here", address="10.0.0.7", interface="10.0.0.7")
+    unknown = branched("unknown", address="10.0.0.7")
+    plan = planned(
+        facts(usage=Usage((branched("gone", address="10.0.0.7", interface="10.0.9.9"), here, unknown))), Asked()
+    )
+    (told,) = found(plan, Code.of("addon-pods-astray"))
+    assert (told.subject.namespace, told.subject.name) == ("shop", "gone")
+    assert "kubectl -n shop delete pod gone" in told.remedy[0].text
+
+
+def test_pods_may_get_theirs_later() -> None:
+    told = of(Usage((), policies=("shop/pay",)))
+    assert told.severity is Severity.MEDIUM
+    assert any("SecurityGroupPolicies give them: shop/pay" in line for line in told.evidence)
+    told = of(Usage((), policies=Unknown("securitygrouppolicies were not read: forbidden")))
+    assert told.severity is Severity.LOW and any("were not read" in line for line in told.evidence)
+
+
+@pytest.mark.parametrize(
+    ("configs", "severity"),
+    [((), Severity.LOW), (("eu-west-1a",), Severity.HIGH), (Unknown("not read"), Severity.HIGH)],
+    ids=["none", "some", "unknown"],
+)
+def test_custom_networking_is_used_where_an_eni_config_is(configs: Any, severity: Severity) -> None:
+    live = by_hand(rich(), "containers", 0, "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG", "true")
+    plan = planned(facts(usage=Usage((), eni_configs=configs), objects=(live,)), Asked(Mode.OVERWRITE))
+    (told,) = [each for each in found(plan, Code.of("addon-field-reset")) if "CUSTOM_NETWORK_CFG" in each.message]
+    assert told.severity is severity
+
+
+def read(*resources: Any) -> tuple[KindRead, ...]:
+    return tuple(KindRead(each, ReadState.READ) for each in resources)
+
+
+def a_cluster(*unread: Any) -> Any:
+    pods = (
+        a_pod("pay", namespace="shop", labels={"app": "pay"}, node="n1", branch=Branch()),
+        a_pod("old", namespace="shop", labels={"app": "pay"}, node="n1", branch=Branch(), phase="Succeeded"),
+        a_pod("web", namespace="shop", labels={"app": "web"}, node="n1"),
+    )
+    services = tuple(Service("shop", name, selector={"app": name}) for name in ("pay", "web"))
+    services += (Service("shop", "by-hand"), Service("other", "pay", selector={"app": "pay"}))
+    bindings = tuple(TargetGroupBinding("shop", f"k8s-{each}", each) for each in ("pay", "web", "by-hand", "none"))
+    bindings += (TargetGroupBinding("other", "k8s-other", "pay"),)
+    kept = [each for each in USED_BY if each not in unread]
+    return a_whole(
+        nodes=(a_node("n1", pods_allocatable=58), a_node("n2", pods_allocatable=110)),
+        pods=pods,
+        services=services,
+        target_group_bindings=bindings,
+        reads=read(*kept),
+    )
+
+
+def test_only_what_selects_them_sends_them_traffic() -> None:
+    seen = usage(a_cluster())
+    assert seen.branch_pods == ("shop/pay",) and seen.target_groups == ("shop/k8s-pay",)
+    assert seen.fullest == Fullest("n1", 2, 58)
+
+
+@pytest.mark.parametrize("resource", USED_BY)
+def test_what_was_not_read_is_unknown(resource: Any) -> None:
+    seen = usage(a_cluster(resource))
+    by_kind = {
+        kinds.PODS: seen.branched,
+        kinds.NODES: seen.fullest,
+        kinds.SECURITY_GROUP_POLICIES: seen.policies,
+        kinds.ENI_CONFIGS: seen.eni_configs,
+    }
+    of_kind = by_kind.get(resource, seen.target_groups)
+    assert isinstance(of_kind, Unknown) and resource.full_name in of_kind.missing

@@ -1,0 +1,133 @@
+"""What the public manifests tell of an update, held against a real server; and what they cannot tell."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.manifests import built, manifests
+from kubectl_eksdoc.addon_diff.modes import Fate, Mode
+from kubectl_eksdoc.kubernetes.api.ownership.applying import Applied, apply
+from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.aws.addons import Addon
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Status
+from tests.addon_diff.incident import NOW, SCHEMA, version
+from tests.addon_diff.test_passing_wrongly import env_of, hand, plain, recorded, side
+from tests.addon_diff.test_plan import facts, planned
+
+
+def _applied(addon: str, of: str) -> Doc:
+    """A workload as EKS would make it if it applied the public manifest of that version."""
+    known = manifests(addon, of, of, True)
+    assert known is not None
+    name = "aws-node" if addon == "vpc-cni" else "coredns"
+    kind = "DaemonSet" if addon == "vpc-cni" else "Deployment"
+    doc = built(known.now.objects[f"{kind} {name}"])
+    meta = {**doc["metadata"], "name": name, "namespace": "kube-system"}
+    made = apply(None, {"apiVersion": "apps/v1", "kind": kind, **doc, "metadata": meta}, "eks", True, NOW, SCHEMA)
+    assert isinstance(made, Applied)
+    return made.doc
+
+
+def _lacks_probe(live: Doc, more: str = "") -> dict[str, Status]:
+    """A user removes it; with `more`, EKS's own build has a variable of that name besides."""
+    if more:
+        live = json.loads(json.dumps(live))
+        env_of(live["spec"]["template"]["spec"]).append({"name": more, "value": "x"})
+        found = apply(None, plain(live), "eks", True, NOW, SCHEMA)
+        assert isinstance(found, Applied)
+        live = found.doc
+    live = hand(live, lambda pod: pod["containers"][0].pop("livenessProbe"))
+    plan = planned(facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), Asked(Mode.NONE))
+    field = "livenessProbe.exec.command"
+    return {each.code.name: each.status for each in plan.findings if field in each.message}
+
+
+def test_what_the_public_manifest_has_and_the_cluster_has_not_is_unknown() -> None:
+    """A user removed it, or EKS's own build has never had it; what is gone is in nobody's managedFields. Where EKS owns
+    all else as the manifest says, a user did."""
+    live = _applied("vpc-cni", "v1.18.6-eksbuild.1")
+    assert _lacks_probe(live) == {"addon-field-changed-in-every-mode": Status.FAIL}
+    assert _lacks_probe(live, "CLUSTER_NAME") == {"addon-field-unknown": Status.UNKNOWN}
+
+
+def test_a_label_that_eks_may_not_set_is_unknown() -> None:
+    live = _applied("vpc-cni", "v1.18.6-eksbuild.1")
+    bare: Doc = json.loads(json.dumps(live))
+    del bare["metadata"]["labels"]["app.kubernetes.io/instance"]
+    live = updated(live, bare, "kubectl-label", NOW, SCHEMA)
+    plan = planned(facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), Asked(Mode.NONE))
+    (finding,) = [each for each in plan.findings if "instance" in each.message]
+    assert (finding.code, finding.status) == (Code.of("addon-field-unknown"), Status.UNKNOWN)
+
+
+_AGENT = "602401143452.dkr.ecr.us-west-2.amazonaws.com/amazon/aws-network-policy-agent"
+
+
+@pytest.mark.parametrize(
+    ("image", "said"),
+    [(f"{_AGENT}:v1.2.1-eksbuild.3", Status.UNKNOWN), (f"{_AGENT}:v1.1.0-eksbuild.1", Status.FAIL)],
+)
+def test_the_build_of_another_programs_image_is_not_known(image: str, said: Status) -> None:
+    """Where a user has set the very image that EKS may apply, nobody can say whether it is in conflict."""
+
+    def pin(pod: Doc) -> None:
+        pod["containers"][1]["image"] = image
+
+    live = hand(_applied("vpc-cni", "v1.18.6-eksbuild.1"), pin)
+    known = facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,))
+    plan = planned(known, Asked(Mode.OVERWRITE))
+    assert [each.status for each in plan.findings if 'aws-eks-nodeagent"].image' in each.message] == [said]
+    (own,) = [each for each in plan.changes if 'aws-node"].image' in str(each.field)]
+    assert own.by_mode[Mode.OVERWRITE].value.endswith("/amazon-k8s-cni:v1.19.5-eksbuild.1")
+
+
+def test_a_version_between_two_is_named_by_its_own() -> None:
+    known = manifests("vpc-cni", "v1.15.2-eksbuild.1", "v1.23.1-eksbuild.2", True)
+    assert known is not None and known.now.exact is True and known.target.exact is False
+    for each, of, tag in (
+        (known.now, "v1.15.2", "v1.15.2-eksbuild.1"),
+        (known.target, "v1.23.1", "v1.23.1-eksbuild.2"),
+    ):
+        fields = each.objects["DaemonSet aws-node"]
+        assert {value for path, value in fields.items() if "VPC_CNI_VERSION" in str(path)} == {of}
+        assert [value.rpartition(":")[2] for path, value in fields.items() if "amazon-k8s-cni" in str(value)] == [
+            tag,
+            tag,
+        ]
+
+
+def _agreeing(addon: str, every: int) -> tuple[int, int]:
+    """How many statuses are foretold as the server answered, and of how many; no field in conflict is unknown."""
+    right, every_status, wrong = 0, 0, []
+    for name, world, case in recorded(addon, every):
+        now, target = side(addon, world["from"]), side(addon, world["to"])
+        known = facts(addon=Addon(addon, now.version, "ACTIVE"), now=now, target=target, objects=(case["live"],))
+        plan = planned(known, Asked(Mode.NONE))
+        for mode in (Mode.NONE, Mode.OVERWRITE):
+            told = 409 if mode is Mode.NONE and plan.conflict else 200
+            right, every_status = right + (told == case["answers"][mode.value]["status"]), every_status + 1
+        if case["answers"]["NONE"]["status"] == 409:
+            said = {each["field"] for each in case["answers"]["NONE"]["causes"]}
+            message = {line.partition(" - ")[2] for line in plan.conflict.splitlines()[1:]}
+            unknown = [each.field for each in plan.changes if each.fate(Mode.NONE) is Fate.UNKNOWN]
+            missed = [each for each in unknown if str(each).partition(" - ")[2].startswith(tuple(said))]
+            wrong += [(name, said ^ message, missed)] * bool(said != message or missed)
+    assert wrong == []
+    return right, every_status
+
+
+@pytest.mark.parametrize(("addon", "every", "right", "of"), [("vpc-cni", 15, 68, 68), ("coredns", 8, 80, 80)])
+def test_the_answers_of_a_real_server_are_foretold(addon: str, every: int, right: int, of: int) -> None:
+    assert _agreeing(addon, every) == (right, of)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("addon", "right", "of"), [("vpc-cni", 1078, 1082), ("coredns", 597, 600)])
+def test_all_answers_of_a_real_server_are_foretold(addon: str, right: int, of: int) -> None:
+    """But for those that its validation refuses."""
+    assert _agreeing(addon, 1) == (right, of)

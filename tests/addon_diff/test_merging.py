@@ -1,0 +1,134 @@
+"""Merging configuration values: what is said above holds, and what changed is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.addon_diff.merging import (
+    MISSING,
+    Leaf,
+    differences,
+    leaves,
+    merged,
+    same,
+    value_at,
+    with_value,
+    without_value,
+)
+
+Values = dict[str, Any]
+
+KEYS = st.sampled_from(["env", "init", "a", "b", ""])
+scalars = st.none() | st.booleans() | st.integers(0, 2) | st.just(1.0) | st.sampled_from(["", "true"])
+documents: st.SearchStrategy[Values] = st.recursive(
+    st.dictionaries(KEYS, scalars | st.lists(scalars, max_size=2), max_size=3),
+    lambda inner: st.dictionaries(KEYS, inner | scalars, max_size=3),
+    max_leaves=10,
+)
+paths = st.lists(KEYS, min_size=1, max_size=4).map(tuple)
+
+
+def test_the_incident_is_kept_by_what_is_configured() -> None:
+    chart = {
+        "env": {"ENABLE_POD_ENI": "false"},
+        "init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "false"}},
+        "tolerations": [],
+    }
+    found = merged(
+        chart, {"init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}, "tolerations": [{"operator": "Exists"}]}
+    )
+    assert found.values == {
+        "env": {"ENABLE_POD_ENI": "false"},
+        "init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}},
+        "tolerations": [{"operator": "Exists"}],
+    }
+    assert found.changed == (("init", "env", "DISABLE_TCP_EARLY_DEMUX"), ("tolerations",))
+
+
+@given(documents, documents)
+def test_above_holds_and_the_rest_stays(below: Values, above: Values) -> None:
+    made = merged(below, above)
+    for leaf in leaves(above):
+        found = value_at(made.values, leaf.path)
+        assert same(found, leaf.value) or (leaf.value == {} and isinstance(found, dict))
+    said = {leaf.path for leaf in leaves(above)}
+    for leaf in leaves(below):
+        untouched = not any(leaf.path[: len(path)] == path or path[: len(leaf.path)] == leaf.path for path in said)
+        assert not untouched or same(value_at(made.values, leaf.path), leaf.value)
+
+
+@given(documents, documents)
+def test_what_changed_is_said_and_nothing_else(below: Values, above: Values) -> None:
+    made = merged(below, above)
+    assert made.changed == differences(below, made.values)
+    assert bool(made.changed) == (not same(below, made.values))
+    for path in made.changed:
+        assert not same(value_at(below, path), value_at(made.values, path)) or value_at(below, path) == {}
+
+
+@given(documents, documents, documents)
+def test_merging_twice_or_with_nothing_or_in_another_grouping(a: Values, b: Values, c: Values) -> None:
+    once = merged(a, b).values
+    assert merged(once, b).values == once and merged(once, b).changed == ()
+    assert merged(a, {}).values == a and merged({}, a).values == a
+    assert same(merged(merged(a, b).values, c).values, merged(a, merged(b, c).values).values) or _replaced(a, b, c)
+
+
+def _replaced(a: Values, b: Values, c: Values) -> bool:
+    """Whether something that is no object stands between two objects: only then does the grouping matter."""
+    return any(
+        isinstance(value_at(c, leaf.path), dict) and isinstance(value_at(a, leaf.path), dict) for leaf in leaves(b)
+    )
+
+
+@given(documents)
+def test_leaves_make_the_document_again(values: Values) -> None:
+    made: Values = {}
+    for leaf in leaves(values):
+        made = with_value(made, leaf.path, leaf.value)
+    assert same(made, values)
+
+
+@given(documents, paths, scalars)
+def test_a_value_that_was_put_is_there_and_can_be_taken(values: Values, path: tuple[str, ...], value: Any) -> None:
+    before = repr(values)
+    put = with_value(values, path, value)
+    assert same(value_at(put, path), value)
+    assert value_at(without_value(put, path), path) is MISSING
+    assert repr(values) == before
+    for leaf in leaves(values):
+        apart = leaf.path[: len(path)] != path and path[: len(leaf.path)] != leaf.path
+        assert not apart or same(value_at(put, leaf.path), leaf.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "path", "left"),
+    [
+        ({"a": {"b": {"c": 1}}}, ("a", "b", "c"), {}),
+        ({"a": {"b": 1, "c": 2}}, ("a", "b"), {"a": {"c": 2}}),
+        ({"a": 1}, ("a", "b"), {"a": 1}),
+        ({"a": {}}, ("a", "b"), {"a": {}}),
+        ({"a": {"b": 1}}, ("a",), {}),
+        ({}, ("a",), {}),
+    ],
+)
+def test_objects_that_become_empty_go_too(values: Values, path: tuple[str, ...], left: Values) -> None:
+    assert without_value(values, path) == left
+
+
+def test_a_list_is_one_leaf_and_an_empty_object_too() -> None:
+    assert leaves({"b": [{"x": 1}], "a": {}, "c": {"d": None}}) == (
+        Leaf(("a",), {}),
+        Leaf(("b",), [{"x": 1}]),
+        Leaf(("c", "d"), None),
+    )
+    assert leaves({}) == ()
+
+
+def test_true_is_not_1_and_null_is_not_nothing() -> None:
+    assert not same(True, 1) and not same(None, MISSING) and same(MISSING, MISSING)
+    assert differences({"a": 1}, {"a": True}) == differences({"a": None}, {}) == (("a",),)

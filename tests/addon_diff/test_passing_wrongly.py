@@ -1,0 +1,415 @@
+"""Updates that take something from a user, and never pass: on fields of every kind, and as a real server answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.addon_diff.differing import differing
+from kubectl_eksdoc.addon_diff.expected import leaves_of
+from kubectl_eksdoc.addon_diff.facts import Asked, OfVersion
+from kubectl_eksdoc.addon_diff.fields import value_at
+from kubectl_eksdoc.addon_diff.merging import MISSING
+from kubectl_eksdoc.addon_diff.modes import Mode
+from kubectl_eksdoc.addon_diff.rendering import objects_of
+from kubectl_eksdoc.kubernetes.api.ownership.applying import Applied, apply
+from kubectl_eksdoc.kubernetes.api.ownership.entries import read, without_entries
+from kubectl_eksdoc.kubernetes.api.ownership.fields import Fields
+from kubectl_eksdoc.kubernetes.api.ownership.merging import removed
+from kubectl_eksdoc.kubernetes.api.ownership.trees import tree_of
+from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
+from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.model.api_objects import Doc, at, named
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.addons import Addon
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Status
+from tests import raw_facts
+from tests.addon_diff.incident import NOW, SCHEMA, a_persons, chart, rich, version
+from tests.addon_diff.test_plan import COREFILE, edited, facts, found, planned, without_charts
+from tests.examples import one_in
+
+ENI_TAGS = "ADDITIONAL_ENI_TAGS"
+
+
+def hand(live: Doc, change: Any, manager: str = "kubectl-edit") -> Doc:
+    """A person's update of a DaemonSet: `change` edits its pod template's spec."""
+    new: Doc = json.loads(json.dumps(live))
+    change(new["spec"]["template"]["spec"])
+    return updated(live, new, manager, NOW, SCHEMA)
+
+
+def env_of(pod: Doc) -> list[Doc]:
+    env: list[Doc] = pod["containers"][0]["env"]
+    return env
+
+
+def statuses(live: Doc, mode: Mode) -> list[Finding]:
+    return [each for each in planned(facts(objects=(live,)), Asked(mode)).findings if each.status is not Status.PASS]
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_an_emptied_variable_comes_back_in_every_mode(mode: Mode) -> None:
+    """``kubectl set env ds/aws-node ADDITIONAL_ENI_TAGS=`` leaves the entry with its name."""
+
+    def empty(pod: Doc) -> None:
+        for entry in env_of(pod):
+            if entry["name"] == ENI_TAGS:
+                del entry["value"]
+
+    plan = planned(facts(objects=(hand(a_persons(), empty),)), Asked(mode))
+    (finding,) = [
+        each for each in found(plan, Code.of("addon-field-changed-in-every-mode")) if ENI_TAGS in each.message
+    ]
+    assert finding.status is Status.FAIL and 'is set to "{}" again' in finding.message
+    assert plan.way_out is not None and plan.way_out.values["env"][ENI_TAGS] == ""
+    kept = planned(plan.facts, Asked(Mode.OVERWRITE, plan.way_out.values))
+    assert not [each for each in kept.findings if ENI_TAGS in each.message]
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize(
+    ("now", "said"), [("v1.12.0", Status.FAIL), ("v1.12.6", Status.UNKNOWN)], ids=["schema known", "schema unknown"]
+)
+def test_a_removed_variable_comes_back_in_every_mode(mode: Mode, now: str, said: Status) -> None:
+    def remove(pod: Doc) -> None:
+        env_of(pod)[:] = [each for each in env_of(pod) if each["name"] != ENI_TAGS]
+
+    plan = planned(facts(objects=(hand(a_persons(), remove),), now=version(now)), Asked(mode))
+    assert [each.status for each in plan.findings if ENI_TAGS in each.message] == [said]
+
+
+def test_a_variable_that_the_call_sets_is_no_loss() -> None:
+    def remove(pod: Doc) -> None:
+        env_of(pod)[:] = [each for each in env_of(pod) if each["name"] != ENI_TAGS]
+
+    asked = Asked(Mode.OVERWRITE, {"env": {ENI_TAGS: '{"a":"b"}'}})
+    plan = planned(facts(objects=(hand(a_persons(), remove),)), asked)
+    assert not [each for each in plan.findings if ENI_TAGS in each.message]
+
+
+@pytest.mark.parametrize("mode", one_in(3, Mode))
+@pytest.mark.parametrize("what", ["livenessProbe", "resources", "securityContext"])
+def test_a_removed_part_of_the_container_may_come_back(mode: Mode, what: str) -> None:
+    live = hand(rich(), lambda pod: pod["containers"][0].pop(what))
+    assert [each for each in statuses(live, mode) if what in each.message]
+
+
+@pytest.mark.parametrize("mode", one_in(3, Mode))
+@pytest.mark.parametrize(("installed", "comes"), [("v1.15.1", True), ("v1.12.0", False)])
+def test_a_removed_agent_may_come_back(mode: Mode, installed: str, comes: bool) -> None:
+    """The network policy agent came with v1.14.0."""
+    live = hand(rich(), lambda pod: pod["containers"].__delitem__(slice(1, None)))
+    known = facts(now=version(installed), objects=(live,))
+    said = [each for each in planned(known, Asked(mode)).findings if "aws-eks-nodeagent" in each.message]
+    assert {each.status for each in said} == ({Status.UNKNOWN} if comes else set())
+    off = {"nodeAgent": {"enabled": False}}
+    plan = planned(facts(now=version(installed), objects=(live,), values=off), Asked(mode))
+    assert not [each for each in plan.findings if "aws-eks-nodeagent" in each.message]
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_a_removed_key_of_the_config_map_comes_back(mode: Mode) -> None:
+    data = {"enable-windows-ipam": "false", "enable-network-policy-controller": "false"}
+    labels = dict.fromkeys(
+        ("k8s-app", "app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/version"), "x"
+    )
+    meta = {"name": "amazon-vpc-cni", "namespace": "kube-system", "labels": labels}
+    live = edited({**COREFILE, "metadata": meta, "data": data}, ("data",), {"enable-windows-ipam": "false"})
+    plan = planned(facts(now=version("v1.15.1"), objects=(live,)), Asked(mode))
+    assert [each for each in plan.findings if "enable-network-policy-controller" in each.message]
+
+
+@pytest.mark.parametrize("first", ["false", "true"])
+def test_of_a_variable_that_is_there_twice_the_last_counts(first: str) -> None:
+    """Appended by a JSON patch: kubelet takes the last, EKS leaves one."""
+
+    def append(pod: Doc) -> None:
+        (entry,) = [each for each in env_of(pod) if each["name"] == "ENABLE_POD_ENI"]
+        entry["value"] = first
+        env_of(pod).append({"name": "ENABLE_POD_ENI", "value": "true"})
+
+    plan = planned(facts(objects=(hand(rich(), append),)), Asked(Mode.OVERWRITE))
+    (change,) = [each for each in plan.changes if each.field.variable == "ENABLE_POD_ENI"]
+    assert change.live == "true" and change.by_mode[Mode.OVERWRITE].value == "false"
+    assert [each.status for each in found(plan, Code.of("addon-field-reset")) if "ENABLE_POD_ENI" in each.message] == [
+        Status.FAIL
+    ]
+
+
+def test_what_is_there_twice_and_cannot_be_applied_is_unknown() -> None:
+    """Where EKS owns both, nobody can say which of them it applies."""
+    live = json.loads(json.dumps(rich()))
+    env_of(live["spec"]["template"]["spec"]).append({"name": "WARM_ENI_TARGET", "value": "3"})
+    nothing = Unknown("no chart of it is known")
+    side = OfVersion("v9.0.0-eksbuild.1", nothing, nothing)
+    plan = planned(facts(objects=(live,), target=side, now=side), Asked(Mode.OVERWRITE))
+    assert [each.status for each in found(plan, Code.of("addon-object-unread"))] == [Status.UNKNOWN]
+
+
+_TOLD = {
+    Mode.NONE: (Code.of("addon-field-conflict"), Code.of("addon-field-unknown")),
+    Mode.OVERWRITE: (Code.of("addon-field-reset"), Code.of("addon-field-unknown")),
+    Mode.PRESERVE: (Code.of("addon-field-kept"), Code.of("addon-field-unknown")),
+}
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("metadata", "labels", "app.kubernetes.io/version"),
+        ("metadata", "labels", "kubernetes.io/name"),
+        ("metadata", "labels", "k8s-app"),
+        ("metadata", "annotations", "prometheus.io/port"),
+    ],
+    ids=lambda path: path[-1],
+)
+def test_a_label_of_eks_that_a_user_changed_never_passes(path: tuple[str, ...], mode: Mode) -> None:
+    live = edited(COREFILE, path, "mine")
+    plan = planned(without_charts("coredns", objects=(live,)), Asked(mode))
+    assert [each.code for each in plan.findings if path[-1] in each.message and each.code in _TOLD[mode]]
+
+
+@pytest.mark.parametrize("mode", [Mode.OVERWRITE, Mode.NONE])
+@pytest.mark.parametrize(
+    ("listed", "item", "name"),
+    [
+        ("volumeMounts", "/host/opt/cni/bin", "own-bin"),
+        ("volumeMounts", "/host/etc/cni/net.d", "own-net"),
+        ("ports", 61678, "own-metrics"),
+    ],
+)
+def test_a_name_below_an_entry_with_other_keys_never_passes(listed: str, item: object, name: str, mode: Mode) -> None:
+    """A volume of one's own at a mount of the add-on, a port with another name."""
+
+    def rename(pod: Doc) -> None:
+        container = pod["containers"][0]
+        found = [each for each in container[listed] if item in (each.get("mountPath"), each.get("containerPort"))]
+        found[0]["name"] = name
+
+    live = hand(rich(), rename, "kubectl-patch")
+    assert [each for each in statuses(live, mode) if f".{listed}[" in each.message and ".name" in each.message]
+
+
+_RBAC = "rbac.authorization.k8s.io/v1"
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize(
+    ("addon", "doc", "path"),
+    [
+        (
+            "vpc-cni",
+            {"apiVersion": _RBAC, "kind": "ClusterRole", "metadata": {"name": "aws-node"}, "rules": []},
+            "rules",
+        ),
+        (
+            "vpc-cni",
+            {
+                "apiVersion": "apiextensions.k8s.io/v1",
+                "kind": "CustomResourceDefinition",
+                "metadata": {"name": "policyendpoints.networking.k8s.aws"},
+                "spec": {"scope": "Namespaced"},
+            },
+            "spec.preserveUnknownFields",
+        ),
+        (
+            "coredns",
+            {
+                "apiVersion": "v1",
+                "kind": "Service",
+                "metadata": {"name": "kube-dns", "namespace": "kube-system"},
+                "spec": {"internalTrafficPolicy": "Cluster"},
+            },
+            "spec.internalTrafficPolicy",
+        ),
+        ("kube-proxy", {**COREFILE, "metadata": {"name": "kube-proxy", "namespace": "kube-system"}}, "data.kubeconfig"),
+    ],
+)
+def test_every_object_of_the_add_on_is_read_and_judged(addon: str, doc: Doc, path: str, mode: Mode) -> None:
+    assert named(doc) in objects_of(addon)
+    plan = planned(without_charts(addon, objects=(edited(doc, tuple(path.split(".")), "mine"),)), Asked(mode))
+    assert [each.code for each in plan.findings if f".{path}" in each.message and each.code in _TOLD[mode]]
+
+
+@pytest.mark.parametrize("addon", ["aws-ebs-csi-driver", "metrics-server", "eks-pod-identity-agent"])
+def test_an_add_on_with_more_objects_than_are_known_never_passes(addon: str) -> None:
+    live = edited({**COREFILE, "metadata": {"name": "x", "namespace": "kube-system"}}, ("data", "a"), "b", "eks")
+    (finding,) = found(planned(without_charts(addon, objects=(live,)), Asked()), Code.of("addon-object-unread"))
+    assert finding.status is Status.UNKNOWN
+
+
+_SERVERS = ("uid", "resourceVersion", "creationTimestamp", "generation")
+
+
+def plain(doc: Doc) -> Doc:
+    """Without what only the server writes."""
+    found = without_entries(doc)
+    meta = {key: value for key, value in found["metadata"].items() if key not in _SERVERS}
+    notes = meta.get("annotations", {})
+    meta |= {"annotations": {key: notes[key] for key in notes if not key.startswith("deprecated.")}} if notes else {}
+    return {key: value for key, value in {**found, "metadata": meta}.items() if key != "status"}
+
+
+def taken(case: Doc, mode: Mode) -> bool:
+    """The server refused the update for a conflict, or took something that a user has set, emptied or removed."""
+    answer = case["answers"][mode.value]
+    if answer["status"] != 200:
+        return bool(answer["status"] == 409)
+    live, after, schema = (
+        plain(case["live"]),
+        plain(answer["result"]),
+        schema_of(case["live"]["apiVersion"], case["kind"]),
+    )
+    users = [entry.fields for owner, entry in read(case["live"]).items() if owner.manager != "eks"]
+    for path in differing(live, after, schema):
+        was, now = value_at(case["before"], path, schema.root), value_at(live, path, schema.root)
+        if was != now and (was != MISSING or any(path in fields for fields in users)):
+            return True
+    return False
+
+
+def recorded(addon: str, every: int) -> Iterator[tuple[str, Doc, Doc]]:
+    for world in list(raw_facts.lines(f"recordings/ssa-oracle-{addon}.jsonl.gz"))[::every]:
+        for case in world["objects"]:
+            if case["live"] is not None and at(case["live"], "metadata", "managedFields"):
+                yield f"{world['world']} {case['kind']} {case['name']}", world, case
+
+
+_DNS_VERSIONS = {
+    25: "9.3-eksbuild.22",
+    26: "9.3-eksbuild.22",
+    27: "10.1-eksbuild.35",
+    28: "10.1-eksbuild.38",
+    29: "11.4-eksbuild.28",
+    30: "11.4-eksbuild.33",
+    31: "11.4-eksbuild.48",
+    32: "11.4-eksbuild.48",
+    33: "13.2-eksbuild.19",
+    34: "13.2-eksbuild.19",
+}
+"""Of CoreDNS, in the recorded manifests of each Kubernetes minor version."""
+
+
+def side(addon: str, of: str) -> OfVersion:
+    """CoreDNS's manifests were recorded by the version of Kubernetes."""
+    unknown = Unknown("not known")
+    if addon == "vpc-cni":
+        return OfVersion(f"{of}-eksbuild.1", chart(of), unknown)
+    return OfVersion(f"v1.{_DNS_VERSIONS.get(int(of.split('.')[1]), '14.3-eksbuild.11')}", unknown, unknown)
+
+
+def _histories(addon: str, every: int) -> None:
+    wrong, quiet, passed = [], 0, 0
+    for name, world, case in recorded(addon, every):
+        now, target = side(addon, world["from"]), side(addon, world["to"])
+        known = facts(addon=Addon(addon, now.version, "ACTIVE"), now=now, target=target, objects=(case["live"],))
+        for mode in (Mode.NONE, Mode.OVERWRITE):
+            passes = all(each.status is Status.PASS for each in planned(known, Asked(mode)).findings)
+            if taken(case, mode):
+                wrong += [f"{name} {mode.value}"] * passes
+            else:
+                quiet, passed = quiet + 1, passed + passes
+    assert wrong == [] and passed > 0.9 * quiet > 0
+
+
+def test_a_write_in_the_name_of_eks_is_a_users() -> None:
+    """``kubectl … --field-manager=eks`` updates; EKS applies. To the server these are two owners."""
+
+    def quieter(pod: Doc) -> None:
+        for entry in env_of(pod):
+            if entry["name"] == "AWS_VPC_K8S_CNI_LOGLEVEL":
+                entry["value"] = "ERROR"
+
+    lost = [
+        each.message
+        for each in statuses(hand(rich(), quieter, "eks"), Mode.OVERWRITE)
+        if each.code is Code.of("addon-field-reset") and "LOGLEVEL" in each.message
+    ]
+    assert lost == [
+        'AWS_VPC_K8S_CNI_LOGLEVEL of container aws-node, set to "ERROR" by eks (Update), is reset to "DEBUG"'
+    ]
+
+
+@pytest.mark.parametrize(("addon", "every"), [("vpc-cni", 15), ("coredns", 8)])
+def test_what_a_real_server_took_never_passes(addon: str, every: int) -> None:
+    """And nearly all that it left alone does."""
+    _histories(addon, every)
+
+
+_DEFAULTED = (
+    "creationTimestamp defaultMode dnsPolicy failureThreshold imagePullPolicy internalTrafficPolicy ipFamilies "
+    "ipFamilyPolicy maxSurge maxUnavailable periodSeconds progressDeadlineSeconds replicas restartPolicy "
+    "revisionHistoryLimit schedulerName scheme serviceAccount sessionAffinity successThreshold targetPort "
+    "terminationGracePeriodSeconds terminationMessagePath terminationMessagePolicy timeoutSeconds type"
+)
+"""The API server gives these a value where they are removed, which is the user's then: another kind of change."""
+
+
+def _removing(addon: str, old: str, new: str, every: int) -> None:
+    """Each field of the manifest, removed by a user."""
+    passed, tried, now, target = [], 0, side(addon, old), side(addon, new)
+    world = next(each for each in raw_facts.lines(f"recordings/ssa-oracle-{addon}.jsonl.gz") if each["from"] == old)
+    for case in (each for each in world["objects"] if each["before"]):
+        schema = schema_of(case["before"]["apiVersion"], case["kind"])
+        made = apply(None, case["before"], "eks", True, NOW, schema)
+        assert isinstance(made, Applied)
+        for path in leaves_of(case["before"], schema)[::every]:
+            value = value_at(case["before"], path, schema.root)
+            if (
+                path[:2] in _OF_OBJECT
+                or path[0] in _OF_OBJECT
+                or path[-1][2:] in _DEFAULTED.split()
+                or value in ({}, [], "")
+            ):
+                continue
+            new_doc = removed(made.doc, Fields(tree_of(path)), schema.root)
+            live = updated(made.doc, new_doc, "kubectl-edit", NOW, schema)
+            known = facts(addon=Addon(addon, now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+            tried += 1
+            if all(each.status is Status.PASS for each in planned(known, Asked(Mode.NONE)).findings):
+                passed.append(path)
+    assert passed == [] and tried > 2
+
+
+_OF_OBJECT = (
+    "f:apiVersion",
+    "f:kind",
+    ("f:metadata", "f:name"),
+    ("f:metadata", "f:namespace"),
+    ("f:spec", "f:selector"),
+)
+_PAIRS = [("vpc-cni", "v1.12.6", "v1.18.6"), ("vpc-cni", "v1.21.2", "v1.22.4"), ("coredns", "v1.35.0", "v1.36.0")]
+
+
+@pytest.mark.parametrize(("addon", "old", "new", "every"), [(*_PAIRS[0], 10), (*_PAIRS[2], 8)])
+def test_what_a_user_removes_of_a_manifest_never_passes(addon: str, old: str, new: str, every: int) -> None:
+    _removing(addon, old, new, every)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("addon", "old", "new"), [*_PAIRS, ("vpc-cni", "v1.15.1", "v1.18.6")])
+def test_whatever_a_user_removes_of_a_manifest_never_passes(addon: str, old: str, new: str) -> None:
+    _removing(addon, old, new, 1)
+
+
+@pytest.mark.parametrize(("mode", "name"), [(Mode.NONE, "metrics"), (Mode.NONE, "own"), (Mode.OVERWRITE, "own")])
+def test_a_port_that_is_there_twice_never_passes(mode: Mode, name: str) -> None:
+    """EKS lost the entry to whoever wrote the second; with OVERWRITE one of two that are alike is left."""
+
+    def twice(pod: Doc) -> None:
+        ports = pod["containers"][0]["ports"]
+        ports.append({**ports[0], "name": name})
+
+    live = hand(rich(), twice)
+    assert [each for each in statuses(live, mode) if "ports[containerPort=61678" in each.message]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("addon", ["vpc-cni", "coredns"])
+def test_what_a_real_server_took_in_any_history_never_passes(addon: str) -> None:
+    _histories(addon, 1)

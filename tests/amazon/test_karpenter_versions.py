@@ -1,0 +1,71 @@
+"""What counts by version, and which rules of EventBridge are for a kind of event."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.amazon import interruption
+from kubectl_eksdoc.amazon.iam import Fits
+from kubectl_eksdoc.amazon.interruption import about, matches
+from kubectl_eksdoc.model.versions import parse
+
+KNOWN = {"source": "aws.ec2", "detail-type": interruption.SPOT.detail_type, "account": "1", "region": "eu-west-1"}
+
+
+@pytest.mark.parametrize(
+    ("version", "key", "by_map", "by_variable", "kinds", "http"),
+    [
+        ("v0.31.4", interruption.OLD_KEY, True, False, 4, False),
+        ("v0.32.0", interruption.NEW_KEY, True, True, 4, False),
+        ("v0.32.10", interruption.NEW_KEY, True, True, 4, False),
+        ("v0.33.0", interruption.NEW_KEY, False, True, 4, False),
+        ("1.0.0", interruption.NEW_KEY, False, True, 4, True),
+        ("1.9.9", interruption.NEW_KEY, False, True, 4, True),
+        ("1.10.0", interruption.NEW_KEY, False, True, 5, True),
+        ("", interruption.NEW_KEY, None, True, 4, True),
+    ],
+)
+def test_by_version(
+    version: str, key: tuple[str, ...], by_map: bool | None, by_variable: bool, kinds: int, http: bool
+) -> None:
+    which = parse(version)
+    assert (interruption.helm_key(which), interruption.reads_config_map(which), interruption.reads_variable(which)) == (
+        key,
+        by_map,
+        by_variable,
+    )
+    assert len(interruption.kinds_of(which)) == kinds
+    assert interruption.denies_http(which) is http
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits", "meant"),
+    [
+        ({"source": ["aws.ec2"], "detail-type": [interruption.SPOT.detail_type]}, Fits.YES, True),
+        ({"detail-type": [interruption.SPOT.detail_type, "other"]}, Fits.YES, True),
+        ({"source": [{"prefix": "aws."}]}, Fits.YES, True),
+        ({"source": ["aws.health"]}, Fits.NO, False),
+        ({"source": ["aws.ec2"], "account": ["2"]}, Fits.NO, False),
+        ({"source": ["aws.ec2"], "region": ["eu-west-1"]}, Fits.YES, True),
+        ({"source": ["aws.ec2"], "detail": {"instance-id": ["i-1"]}}, Fits.MAYBE, True),
+        ({"source": [{"anything-but": ["aws.s3"]}]}, Fits.MAYBE, True),
+        ({"source": "aws.ec2"}, Fits.MAYBE, True),
+        ({}, Fits.YES, False),
+        ({"account": ["1"]}, Fits.YES, False),
+    ],
+)
+def test_patterns(pattern: dict[str, Any], fits: Fits, meant: bool) -> None:
+    assert matches(pattern, KNOWN) is fits and about(pattern, KNOWN) is meant
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["source", "detail-type", "detail", "x"]), st.lists(st.none() | st.text() | st.integers())
+    )
+)
+def test_whatever_a_pattern_says_there_is_an_answer(pattern: dict[str, Any]) -> None:
+    assert matches(pattern, KNOWN) in Fits

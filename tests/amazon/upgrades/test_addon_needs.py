@@ -1,0 +1,254 @@
+"""What add-ons need, by their facts and their makers' tables, and where each stands in the order of an upgrade."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.amazon.upgrades.addon_needs import (
+    AL2023,
+    NEEDS,
+    TABLES,
+    Installed,
+    Need,
+    Place,
+    Promise,
+    fits,
+    meets,
+    needs,
+    placed,
+    versions_for,
+)
+from kubectl_eksdoc.amazon.upgrades.software import (
+    BY_NAME,
+    CLUSTER_AUTOSCALER,
+    COREDNS,
+    KUBE_PROXY,
+    VPC_CNI,
+    Software,
+)
+from kubectl_eksdoc.amazon.upgrades.sourced import Fit
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.versions import Version
+
+UNKNOWN = Unknown("the tag is no version")
+ARGO_CD, CERT_MANAGER, ISTIO, KARPENTER, KEDA = (
+    BY_NAME[each] for each in ("Argo CD", "cert-manager", "Istio", "Karpenter", "KEDA")
+)
+EBS_CSI, LOAD_BALANCER_CONTROLLER = BY_NAME["aws-ebs-csi-driver"], BY_NAME["aws-load-balancer-controller"]
+FLUENT_BIT, METRICS_SERVER = BY_NAME["aws-for-fluent-bit"], BY_NAME["metrics-server"]
+NODE_TERMINATION_HANDLER, PROMETHEUS = BY_NAME["aws-node-termination-handler"], BY_NAME["Prometheus"]
+
+
+def v(text: str) -> Version:
+    major, minor, *patch = (int(part) for part in text.split("."))
+    return Version(major, minor, patch[0] if patch else None)
+
+
+def the(software: Software, at_least: str) -> Need:
+    (found,) = (each for each in NEEDS if each.name == software.name and each.at_least == v(at_least))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("software", "at_least", "before"),
+    [
+        ("vpc-cni", "1.12", "1.26"),
+        ("vpc-cni", "1.16.2", AL2023),
+        ("aws-load-balancer-controller", "2.4.1", "1.22"),
+        ("aws-load-balancer-controller", "2.4.7", "1.25"),
+        ("aws-for-fluent-bit", "1.3.12", "1.24"),
+        ("appmesh-controller", "1.4.3", "1.22"),
+        ("aws-ebs-csi-driver", None, "1.23"),
+    ],
+)
+def test_the_facts(software: str, at_least: str | None, before: str) -> None:
+    assert [
+        each
+        for each in NEEDS
+        if each.name == software
+        and each.at_least == (None if at_least is None else v(at_least))
+        and (each.nodes if each.kubernetes is None else each.kubernetes) == (before if before == AL2023 else v(before))
+    ]
+    assert len(NEEDS) == 7
+
+
+@pytest.mark.parametrize(
+    ("installed", "fit"),
+    [
+        (v("2.4.6"), Fit.TOO_OLD),
+        (v("2.4.7"), Fit.FITS),
+        (v("2.4.8"), Fit.FITS),
+        (v("2.4"), Fit.UNKNOWN),
+        (v("2.5"), Fit.FITS),
+        (v("2.3"), Fit.TOO_OLD),
+        (UNKNOWN, Fit.UNKNOWN),
+        (None, Fit.FITS),
+    ],
+)
+def test_at_the_boundary_of_a_need(installed: Installed, fit: Fit) -> None:
+    assert meets(the(LOAD_BALANCER_CONTROLLER, "2.4.7"), installed).fit is fit
+
+
+def test_a_minor_is_enough_where_a_minor_is_asked_for() -> None:
+    assert meets(the(VPC_CNI, "1.12"), v("1.12")).fit is Fit.FITS
+    assert meets(the(VPC_CNI, "1.12"), v("1.11.9")).fit is Fit.TOO_OLD
+
+
+@pytest.mark.parametrize(("installed", "fit"), [(None, Fit.ABSENT), (UNKNOWN, Fit.FITS), (v("0.1.0"), Fit.FITS)])
+def test_what_only_has_to_be_there(installed: Installed, fit: Fit) -> None:
+    (need,) = needs(EBS_CSI, v("1.22"), v("1.23"))
+    assert meets(need, installed).fit is fit
+
+
+def test_needs_begin_at_their_version_and_stay() -> None:
+    assert needs(VPC_CNI, v("1.24"), v("1.25")) == needs(VPC_CNI, v("1.26"), v("1.27")) == ()
+    assert (
+        needs(VPC_CNI, v("1.25"), Version(1, 26, 3)) == needs(VPC_CNI, v("1.25"), v("1.33")) == (the(VPC_CNI, "1.12"),)
+    )
+    assert needs(VPC_CNI, v("1.24"), v("1.25"), AL2023) == (the(VPC_CNI, "1.16.2"),)
+    assert len(needs(LOAD_BALANCER_CONTROLLER, v("1.21"), v("1.25"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("software", "version", "kubernetes", "fit"),
+    [
+        (KARPENTER, "1.0.4", "1.31", Fit.TOO_OLD),
+        (KARPENTER, "1.0.5", "1.31", Fit.FITS),
+        (KARPENTER, "0.37.8", "1.31", Fit.TOO_OLD),
+        (KARPENTER, "1.8.2", "1.35", Fit.TOO_OLD),
+        (KARPENTER, "1.9.0", "1.35", Fit.FITS),
+        (KARPENTER, "1.9.0", "1.25", Fit.TOO_NEW),
+        (KARPENTER, "1.13.0", "1.36", Fit.FITS),
+        (KARPENTER, "1.14.1", "1.37", Fit.UNKNOWN),
+        (KARPENTER, "1.15.0", "1.36", Fit.UNKNOWN),
+        (KARPENTER, "0.20.0", "1.22", Fit.UNKNOWN),
+        (ARGO_CD, "3.2.3", "1.34", Fit.FITS),
+        (ARGO_CD, "3.3.0", "1.35", Fit.FITS),
+        (ARGO_CD, "3.2.3", "1.35", Fit.UNTESTED),
+        (ARGO_CD, "3.6.0", "1.34", Fit.UNKNOWN),
+        (CERT_MANAGER, "1.18.2", "1.33", Fit.FITS),
+        (CERT_MANAGER, "1.18.2", "1.34", Fit.TOO_OLD),
+        (CERT_MANAGER, "1.12.17", "1.32", Fit.FITS),
+        (CERT_MANAGER, "1.13.0", "1.28", Fit.TOO_OLD),
+        (KEDA, "2.17.1", "1.32", Fit.FITS),
+        (KEDA, "2.17.1", "1.33", Fit.UNTESTED),
+        (METRICS_SERVER, "0.7.2", "1.36", Fit.FITS),
+        (METRICS_SERVER, "0.9.0", "1.33", Fit.TOO_NEW),
+        (ISTIO, "1.26.2", "1.33", Fit.FITS),
+        (ISTIO, "1.26.2", "1.34", Fit.TOO_OLD),
+        (NODE_TERMINATION_HANDLER, "1.23.0", "1.28", Fit.FITS),
+        (NODE_TERMINATION_HANDLER, "1.23.1", "1.28", Fit.UNTESTED),
+        (NODE_TERMINATION_HANDLER, "1.25.6", "1.33", Fit.UNKNOWN),
+        (CLUSTER_AUTOSCALER, "1.33.1", "1.33", Fit.FITS),
+        (CLUSTER_AUTOSCALER, "1.32.1", "1.33", Fit.UNTESTED),
+        (KUBE_PROXY, "1.34.0", "1.33", Fit.TOO_NEW),
+        (PROMETHEUS, "3.5.0", "1.33", Fit.UNTESTED),
+    ],
+)
+def test_the_tables_of_the_makers(software: Software, version: str, kubernetes: str, fit: Fit) -> None:
+    assert fits(software, v(version), v(kubernetes)).fit is fit
+
+
+def test_an_unknown_version_never_fits() -> None:
+    for table in TABLES:
+        assert fits(BY_NAME[table.name], UNKNOWN, v("1.33")).fit is Fit.UNKNOWN
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_each_row_holds_within_its_window_and_not_beside_it(table) -> None:
+    assert [row.since for row in table.rows] == sorted(row.since for row in table.rows)
+    for row in table.rows:
+        assert fits(BY_NAME[table.name], row.since, row.oldest).fit is Fit.FITS
+        below = fits(BY_NAME[table.name], row.since, Version(1, row.oldest.minor - 1)).fit
+        assert below is (Fit.UNTESTED if table.promise is Promise.TESTED else Fit.TOO_NEW)
+        if row.newest is not None:
+            assert fits(BY_NAME[table.name], row.since, row.newest).fit is Fit.FITS
+            above = fits(BY_NAME[table.name], row.since, Version(1, row.newest.minor + 1)).fit
+            assert above in (Fit.UNTESTED, Fit.TOO_OLD, Fit.UNKNOWN)
+
+
+@given(st.sampled_from(TABLES), st.integers(0, 60), st.integers(0, 40), st.integers(0, 9), st.integers(10, 60))
+def test_newer_than_a_table_is_unknown(table, major: int, minor: int, patch: int, kubernetes: int) -> None:
+    version = Version(major, minor, patch)
+    found = fits(BY_NAME[table.name], version, v(f"1.{kubernetes}"))
+    if table.rows and (table.read_to < Version(major, minor) or version < table.rows[0].since):
+        assert found.fit is Fit.UNKNOWN
+    assert found.source is not None
+
+
+def test_versions_that_fit_both_sides_of_a_step() -> None:
+    assert versions_for(KEDA, (v("1.33"), v("1.34"))) == (v("2.19"), v("2.20"))
+    assert versions_for(METRICS_SERVER, (v("1.33"), v("1.34")))[-1] == v("0.8")
+    assert versions_for(KARPENTER, (v("1.30"), v("1.31")))[0] == v("1.0.5")
+    assert versions_for(PROMETHEUS, (v("1.30"),)) == ()
+
+
+@pytest.mark.parametrize(
+    ("software", "installed", "now", "step", "place", "to"),
+    [
+        (VPC_CNI, v("1.11.4"), "1.25", "1.26", Place.BEFORE_CONTROL_PLANE, "1.12"),
+        (VPC_CNI, v("1.12.6"), "1.25", "1.26", Place.AFTER_CONTROL_PLANE, None),
+        (VPC_CNI, UNKNOWN, "1.25", "1.26", Place.UNKNOWN, "1.12"),
+        (EBS_CSI, None, "1.22", "1.23", Place.BEFORE_CONTROL_PLANE, None),
+        (EBS_CSI, v("1.30.0"), "1.32", "1.33", Place.AFTER_CONTROL_PLANE, None),
+        (KUBE_PROXY, v("1.25.6"), "1.25", "1.26", Place.AFTER_CONTROL_PLANE, "1.26"),
+        (KUBE_PROXY, UNKNOWN, "1.25", "1.26", Place.AFTER_CONTROL_PLANE, "1.26"),
+        (CLUSTER_AUTOSCALER, v("1.25.0"), "1.25", "1.26", Place.AFTER_CONTROL_PLANE, "1.26"),
+        (COREDNS, v("1.9.3"), "1.25", "1.26", Place.AFTER_CONTROL_PLANE, None),
+        (LOAD_BALANCER_CONTROLLER, v("2.3.0"), "1.24", "1.25", Place.BEFORE_CONTROL_PLANE, "2.4.7"),
+        (LOAD_BALANCER_CONTROLLER, v("2.4.8"), "1.24", "1.25", Place.NO_ORDER, None),
+        (FLUENT_BIT, v("1.3.11"), "1.23", "1.24", Place.BEFORE_CONTROL_PLANE, "1.3.12"),
+        (KARPENTER, v("1.0.4"), "1.30", "1.31", Place.BEFORE_CONTROL_PLANE, "1.0.5"),
+        (KARPENTER, v("1.2.0"), "1.30", "1.31", Place.NO_ORDER, None),
+        (KARPENTER, v("1.15.0"), "1.35", "1.36", Place.UNKNOWN, None),
+        (KARPENTER, UNKNOWN, "1.30", "1.31", Place.UNKNOWN, None),
+        (KARPENTER, None, "1.30", "1.31", Place.NO_ORDER, None),
+        (KEDA, v("2.16.0"), "1.31", "1.32", Place.NO_PROMISE, None),
+        (KEDA, v("2.17.0"), "1.31", "1.32", Place.NO_ORDER, None),
+        (KEDA, UNKNOWN, "1.31", "1.32", Place.NO_PROMISE, None),
+        (NODE_TERMINATION_HANDLER, v("1.25.3"), "1.33", "1.34", Place.NO_PROMISE, None),
+        (PROMETHEUS, v("3.5.0"), "1.31", "1.32", Place.NO_PROMISE, None),
+        (Software("new", ARGO_CD.source), v("1.0"), "1.31", "1.32", Place.UNKNOWN, None),
+        (FLUENT_BIT, UNKNOWN, "1.33", "1.34", Place.NO_ORDER, None),  # what 1.24 needed
+        (LOAD_BALANCER_CONTROLLER, UNKNOWN, "1.33", "1.34", Place.NO_ORDER, None),
+    ],
+)
+def test_where_each_stands(
+    software: Software, installed: Installed, now: str, step: str, place: Place, to: str | None
+) -> None:
+    found = placed(software, installed, v(now), v(step))
+    assert (found.place, found.to) == (place, None if to is None else v(to))
+    assert found.why
+
+
+def test_before_nodes_of_al2023() -> None:
+    found = placed(VPC_CNI, v("1.15.1"), v("1.32"), v("1.33"), AL2023)
+    assert (found.place, found.to) == (Place.BEFORE_NODES, v("1.16.2"))
+    assert placed(VPC_CNI, v("1.16.2"), v("1.32"), v("1.33"), AL2023).place is Place.AFTER_CONTROL_PLANE
+    assert placed(VPC_CNI, v("1.11.0"), v("1.25"), v("1.26"), AL2023).place is Place.BEFORE_CONTROL_PLANE
+
+
+def test_a_step_that_no_version_spans_says_so() -> None:
+    found = placed(CERT_MANAGER, v("1.18.0"), v("1.29"), v("1.36"))
+    assert (found.place, found.to) == (Place.BEFORE_CONTROL_PLANE, None)
+    assert "no version is made for both 1.29 and 1.36" in found.why
+
+
+@given(st.integers(20, 40), st.none() | st.builds(Version, st.just(1), st.integers(14, 50), st.integers(0, 20)))
+def test_kube_proxy_is_never_before_the_control_plane(now: int, installed: Version | None) -> None:
+    assert placed(KUBE_PROXY, installed, v(f"1.{now}"), v(f"1.{now + 1}")).place is Place.AFTER_CONTROL_PLANE
+
+
+def test_it_says_why() -> None:
+    ebs, cni = needs(EBS_CSI, v("1.22"), v("1.23"))[0], the(VPC_CNI, "1.12")
+    assert meets(ebs, None).why.startswith("aws-ebs-csi-driver is not installed: from 1.23 on")
+    assert meets(cni, None).why == "vpc-cni is not installed"
+    assert meets(cni, v("1.11.4")).why == "1.12 or newer is needed, it is 1.11.4: older ones crash on 1.26"
+    assert meets(cni, UNKNOWN).why == UNKNOWN.why
+    assert fits(METRICS_SERVER, v("0.9.0"), v("1.33")).why == (
+        "metrics-server 0.9.0 is supported with Kubernetes 1.34 and newer, not 1.33"
+    )
+    assert fits(KEDA, v("2.17.1"), v("1.33")).why == "KEDA 2.17.1 is tested with Kubernetes 1.30 to 1.32, not 1.33"
+    assert fits(KARPENTER, v("1.15.0"), v("1.36")).why == "its table ends with 1.14, it is 1.15.0"

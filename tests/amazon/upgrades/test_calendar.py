@@ -1,0 +1,196 @@
+"""The support calendar: the table is its source, EKS' own answer wins, and each day is on the right side of an end."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.amazon.upgrades.calendar import (
+    AS_OF,
+    EXTRA_A_MONTH,
+    ROWS,
+    End,
+    Phase,
+    Support,
+    next_ending,
+    support,
+)
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.model.aws.clusters import ClusterVersion
+from kubectl_eksdoc.model.versions import Version
+
+SOURCE = json.loads(
+    (Path(__file__).parents[2] / "data/upgrades/eks-calendar.json").read_text(encoding="utf-8"),
+)
+DENIED = Unknown("not allowed", "eks:DescribeClusterVersions")
+DAY = timedelta(days=1)
+
+
+def the(minor: int, today: date, live: list[ClusterVersion] | Unknown = DENIED) -> Support:
+    found = support(Version(1, minor), today, live)
+    assert isinstance(found, Support)
+    return found
+
+
+def told(minor: int, status: str = "STANDARD_SUPPORT", **days: datetime) -> ClusterVersion:
+    return ClusterVersion(f"1.{minor}", status, False, **days)
+
+
+def at(year: int, month: int, day: int, hour: int = 0) -> datetime:
+    return datetime(year, month, day, hour, tzinfo=timezone.utc)
+
+
+def _day(text: str | None) -> date | None:
+    """The last day of a month of which no day is known."""
+    if text is None or len(text) == 10:
+        return None if text is None else date.fromisoformat(text)
+    assert text == "2021-05"
+    return date(2021, 5, 31)
+
+
+def test_the_table_is_its_source() -> None:
+    assert SOURCE["as_of"] == AS_OF.isoformat()
+    ours = [
+        (in_words(r.version), r.upstream, r.released, r.standard_ends, r.extended_ends, r.source.confidence.value)
+        for r in ROWS
+    ]
+    names = ("upstream_release", "eks_release", "end_standard", "end_extended")
+    assert ours == [
+        (each["version"], *(_day(each[name]) for name in names), each["confidence"]) for each in SOURCE["versions"]
+    ]
+
+
+def test_it_agrees_with_what_the_aws_of_the_tests_says() -> None:
+    path = Path(__file__).parents[2] / "data/aws/eks/cluster-versions.json"
+    said = {each["version"]: each for each in json.loads(path.read_text(encoding="utf-8"))}
+    ours = {in_words(row.version): row for row in ROWS}
+    assert len(said) > 10
+    for version, each in said.items():
+        row = ours[version]
+        assert row.standard_ends.isoformat() == each["endOfStandard"], version
+        assert row.extended_ends is not None and row.extended_ends.isoformat() == each["endOfExtended"], version
+
+
+def test_the_seven_rows_of_the_incident_report() -> None:
+    ends = {row.version.minor: row.standard_ends.isoformat() for row in ROWS if 20 <= row.version.minor <= 26}
+    assert ends == {
+        20: "2022-11-01",
+        21: "2023-02-15",
+        22: "2023-06-04",
+        23: "2023-10-11",
+        24: "2024-01-31",
+        25: "2024-05-01",
+        26: "2024-06-11",
+    }
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row.version))
+def test_each_end_is_the_first_day_of_what_follows(row) -> None:
+    minor, last = row.version.minor, row.extended_ends or row.standard_ends
+    then = Phase.EXTENDED if row.extended_ends else Phase.ENDED
+    assert the(minor, row.released).phase is Phase.STANDARD
+    assert the(minor, row.standard_ends - DAY).phase is Phase.STANDARD
+    assert the(minor, row.standard_ends).phase is then
+    assert the(minor, last - DAY).phase is (Phase.EXTENDED if row.extended_ends else Phase.STANDARD)
+    assert the(minor, last).phase is Phase.ENDED
+    assert isinstance(support(row.version, row.released - DAY, DENIED), Unknown)
+
+
+def test_days_left_and_the_day_of_the_table() -> None:
+    found = the(33, date(2026, 7, 27))
+    assert (found.standard_days, found.extended_days, found.as_of) == (2, 367, AS_OF)
+    assert (found.instead, found.source.confidence) == ("not allowed", Confidence.HIGH)
+    assert the(35, date(2026, 7, 27)).source.confidence is Confidence.MEDIUM
+    assert the(33, date(2026, 8, 1)).standard_days == -3
+
+
+def test_what_eks_says_wins() -> None:
+    live = [told(33, standard_ends=at(2030, 1, 1), extended_ends=at(2031, 1, 1, 23))]
+    found = the(33, date(2029, 12, 31), live)
+    assert (found.phase, found.standard_days, found.as_of, found.instead) == (Phase.STANDARD, 1, None, "")
+    assert found.extended_ends == date(2031, 1, 1)
+    assert the(33, date(2027, 1, 1), [told(33, "UNSUPPORTED")]).phase is Phase.ENDED
+    assert the(33, date(2026, 1, 1), [told(33, "EXTENDED_SUPPORT")]).phase is Phase.EXTENDED
+
+
+def test_a_status_nobody_knows_is_told_by_the_dates_and_else_by_the_table() -> None:
+    later = told(33, "SOMETHING_NEW", standard_ends=at(2030, 1, 1))
+    assert the(33, date(2029, 1, 1), [later]).as_of is None
+    assert the(33, date(2026, 1, 1), [told(33, "SOMETHING_NEW")]).as_of == AS_OF
+
+
+def test_a_version_that_eks_does_not_list_is_looked_up() -> None:
+    assert the(30, date(2026, 1, 1), [told(33)]).instead == "DescribeClusterVersions does not list it"
+
+
+@pytest.mark.parametrize("minor", [13, 37, 99])
+def test_what_nobody_lists_is_unknown(minor: int) -> None:
+    found = support(Version(1, minor), date(2026, 11, 20), DENIED)
+    assert isinstance(found, Unknown)
+    assert found.missing == "eks:DescribeClusterVersions"
+    assert "1.14 to 1.36" in found.why
+    assert isinstance(support(Version(1, minor), date(2026, 11, 20), [told(33)]), Unknown)
+
+
+def test_a_patch_does_not_matter() -> None:
+    assert support(Version(1, 33, 4), date(2026, 1, 1), DENIED) == support(Version(1, 33), date(2026, 1, 1), DENIED)
+
+
+def test_days_are_those_of_utc() -> None:
+    east = timezone(timedelta(hours=9))
+    found = support(Version(1, 33), datetime(2026, 7, 29, 8, tzinfo=east), DENIED)  # 28 July, 23:00 in UTC
+    assert isinstance(found, Support)
+    assert (found.today, found.phase) == (date(2026, 7, 28), Phase.STANDARD)
+
+
+def test_what_it_costs() -> None:
+    assert Decimal("365.00") == EXTRA_A_MONTH
+    assert the(33, date(2026, 7, 28)).extra_a_month == 0
+    assert the(33, date(2026, 7, 29)).extra_a_month == EXTRA_A_MONTH
+    assert the(33, date(2027, 7, 29)).extra_a_month == 0
+
+
+@pytest.mark.parametrize(
+    ("today", "policy", "what", "on"),
+    [
+        (date(2026, 7, 28), "STANDARD", End.AUTO_UPGRADE, date(2026, 7, 29)),
+        (date(2026, 7, 28), "EXTENDED", End.EXTENDED_BILLING, date(2026, 7, 29)),
+        (date(2026, 7, 29), "EXTENDED", End.AUTO_UPGRADE, date(2027, 7, 29)),
+        (date(2026, 7, 29), "STANDARD", End.AUTO_UPGRADE, date(2026, 7, 29)),
+        (date(2027, 7, 29), "EXTENDED", End.AUTO_UPGRADE, date(2027, 7, 29)),
+        (date(2027, 7, 29), "", End.AUTO_UPGRADE, date(2027, 7, 29)),
+    ],
+)
+def test_what_happens_next(today: date, policy: str, what: End, on: date) -> None:
+    found = next_ending(the(33, today), policy)
+    assert not isinstance(found, Unknown)
+    assert (found.what, found.on) == (what, on)
+
+
+@pytest.mark.parametrize("policy", ["", "PREMIUM"])
+def test_without_a_policy_the_next_end_is_unknown(policy: str) -> None:
+    found = next_ending(the(33, date(2026, 1, 1)), policy)
+    assert isinstance(found, Unknown)
+    assert found.missing == "eks:DescribeCluster"
+
+
+def test_before_the_end_of_a_version_without_extended_support_its_offer_is_unknown() -> None:
+    assert isinstance(next_ending(the(20, date(2022, 1, 1)), "EXTENDED"), Unknown)
+
+
+@given(st.sampled_from([row.version.minor for row in ROWS]), st.dates(date(2021, 1, 1), date(2029, 1, 1)))
+def test_time_only_makes_it_older(minor: int, today: date) -> None:
+    phases = [
+        found.phase
+        for day in (today, today + DAY)
+        if isinstance(found := support(Version(1, minor), day, DENIED), Support)
+    ]
+    order = [Phase.STANDARD, Phase.EXTENDED, Phase.ENDED]
+    assert [order.index(each) for each in phases] == sorted(order.index(each) for each in phases)

@@ -1,0 +1,227 @@
+"""Removed APIs: every row of the source at every boundary, what to write instead, what convert leaves to people."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.amazon.upgrades.conversions import by_hand, convert, convertible
+from kubectl_eksdoc.amazon.upgrades.removed_apis import (
+    READ_TO,
+    ROWS,
+    RemovedApi,
+    gone,
+    gone_on_the_way,
+    instead,
+    of_resource,
+    removed_api,
+    served,
+    unread,
+)
+from kubectl_eksdoc.model.asked import Confidence, Unknown
+from kubectl_eksdoc.model.versions import Version, parse
+from tests.for_each import for_each
+
+SOURCE: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parents[2] / "data/upgrades/removed-apis.json").read_text(encoding="utf-8")
+)
+EACH_ROW = for_each("row", ROWS, ids=lambda row: f"{row.api_version}/{row.kind}")
+
+
+def the(api_version: str, kind: str) -> RemovedApi:
+    row = removed_api(api_version, kind)
+    assert row is not None
+    return row
+
+
+def next_to(version: Version, by: int) -> Version:
+    return Version(version.major, version.minor + by)
+
+
+def _release(text: str | None) -> Version | None:
+    return None if text is None else parse(text)
+
+
+def _origin(each: dict[str, Any]) -> str:
+    """Two sources are named at more length here."""
+    longer = {
+        "kubernetes.io deprecation guide; EKS BPG / UG 1.22": "kubernetes.io deprecation guide; EKS user guide, 1.22",
+        "kubernetes.io / EKS UG kubeconfig": "EKS user guide, kubeconfig and 1.24",
+    }
+    return longer.get(each["source"], each["source"])
+
+
+def test_the_rows_are_their_source() -> None:
+    assert len(SOURCE) == 101
+    expected = {
+        (
+            each["apiVersion"],
+            each["kind"],
+            "" if each["resource"].startswith("(client side") else each["resource"],
+            _release(each["introduced"]),
+            _release(each["deprecated"]),
+            _release(each["removed"]),
+            each["replacement"] or "",
+            each["alpha"],
+            _origin(each),
+        )
+        for each in SOURCE
+    }
+    ours = [
+        (
+            row.api_version,
+            row.kind,
+            row.resource,
+            row.introduced,
+            row.deprecated,
+            row.removed,
+            row.replacement,
+            row.alpha,
+            row.source.document,
+        )
+        for row in ROWS
+    ]
+    assert len(ours) == 101
+    assert set(ours) == expected
+
+
+@EACH_ROW
+def test_each_row_at_each_boundary(row: RemovedApi) -> None:
+    before, removed, after = next_to(row.removed, -1), row.removed, next_to(row.removed, 1)
+    assert removed_api(row.api_version, row.kind) == row
+    assert row in gone_on_the_way(before, removed)
+    assert row in gone_on_the_way(before, after)
+    assert row not in gone_on_the_way(removed, after)
+    assert row not in gone_on_the_way(next_to(removed, -2), before)
+    assert gone(row.api_version, row.kind, before, removed) == row
+    assert gone(row.api_version, row.kind, removed, after) is None
+    assert gone(row.api_version, row.kind, next_to(removed, -2), before) is None
+    if row.planned:
+        assert isinstance(served(row.api_version, row.kind, removed), Unknown)
+        assert row.source.confidence is Confidence.MEDIUM
+    else:
+        assert [served(row.api_version, row.kind, each) for each in (before, removed, after)] == [True, False, False]
+        assert row.source.confidence is Confidence.HIGH
+
+
+@EACH_ROW
+def test_each_is_found_by_its_resource(row: RemovedApi) -> None:
+    if row.resource:
+        assert of_resource(row.api_version, row.resource) == row
+    assert of_resource(row.api_version, "") is None
+
+
+def test_a_patch_does_not_matter() -> None:
+    assert gone("policy/v1beta1", "PodDisruptionBudget", Version(1, 24, 17), Version(1, 25, 0)) is not None
+    assert gone("policy/v1beta1", "PodDisruptionBudget", Version(1, 25, 1), Version(1, 26)) is None
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind"),
+    [("policy/v1", "PodDisruptionBudget"), ("cert-manager.io/v1alpha2", "Certificate"), ("v1", "Pod")],
+)
+def test_what_is_not_removed_is_served_as_far_as_is_known(api_version: str, kind: str) -> None:
+    assert removed_api(api_version, kind) is None
+    assert served(api_version, kind, READ_TO) is True
+    assert isinstance(served(api_version, kind, next_to(READ_TO, 1)), Unknown)
+
+
+def test_beyond_the_table_nothing_is_known() -> None:
+    assert unread(READ_TO) is None
+    assert isinstance(unread(next_to(READ_TO, 1)), Unknown)
+
+
+def test_the_first_to_go_comes_first() -> None:
+    on_the_way = gone_on_the_way(Version(1, 24), Version(1, 27))
+    assert [row.removed.minor for row in on_the_way] == [25] * 8 + [26] * 3 + [27]
+
+
+@given(st.integers(15, 44), st.integers(0, 10), st.integers(0, 10))
+def test_two_ways_in_a_row_are_one(start: int, first: int, second: int) -> None:
+    now, between, end = (Version(1, start + by) for by in (0, first, first + second))
+    assert set(gone_on_the_way(now, between)) | set(gone_on_the_way(between, end)) == set(gone_on_the_way(now, end))
+    assert not set(gone_on_the_way(now, between)) & set(gone_on_the_way(between, end))
+
+
+@pytest.mark.parametrize(
+    ("api_version", "now", "expected"),
+    [
+        ("v1beta1", 23, "flowcontrol.apiserver.k8s.io/v1beta2"),
+        ("v1beta1", 25, "flowcontrol.apiserver.k8s.io/v1beta2"),
+        ("v1beta2", 26, "flowcontrol.apiserver.k8s.io/v1beta3"),
+        ("v1beta2", 28, "flowcontrol.apiserver.k8s.io/v1beta3"),
+        ("v1beta2", 29, "flowcontrol.apiserver.k8s.io/v1"),
+        ("v1beta3", 31, "flowcontrol.apiserver.k8s.io/v1"),
+    ],
+)
+def test_what_to_write_is_served_already(api_version: str, now: int, expected: str) -> None:
+    assert instead(the(f"flowcontrol.apiserver.k8s.io/{api_version}", "FlowSchema"), Version(1, now)) == expected
+
+
+def test_what_to_write_where_there_is_one_way_only() -> None:
+    assert instead(the("policy/v1beta1", "PodDisruptionBudget"), Version(1, 24)) == "policy/v1"
+    exec_credential = the("client.authentication.k8s.io/v1alpha1", "ExecCredential")
+    assert instead(exec_credential, Version(1, 23)) == "client.authentication.k8s.io/v1"
+
+
+def test_what_to_write_where_there_is_nothing() -> None:
+    assert instead(the("policy/v1beta1", "PodSecurityPolicy"), Version(1, 24)) == ""
+    assert isinstance(instead(the("scheduling.k8s.io/v1beta1", "Workload"), Version(1, 42)), Unknown)
+    assert isinstance(instead(the("flowcontrol.apiserver.k8s.io/v1beta1", "FlowSchema"), Version(1, 22)), Unknown)
+
+
+@EACH_ROW
+def test_what_to_write_is_never_what_goes(row: RemovedApi) -> None:
+    said = instead(row, next_to(row.removed, -1))
+    assert isinstance(said, Unknown) or said != row.api_version
+    assert isinstance(said, Unknown) or " " not in said
+
+
+def test_the_command_is_fit_for_a_shell() -> None:
+    assert convert("my file.yaml", "policy/v1") == "kubectl convert -f 'my file.yaml' --output-version policy/v1"
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "word"),
+    [
+        ("policy/v1beta1", "PodDisruptionBudget", "empty selector"),
+        ("networking.k8s.io/v1beta1", "Ingress", "pathType"),
+        ("extensions/v1beta1", "Ingress", "defaultBackend"),
+        ("autoscaling/v2beta1", "HorizontalPodAutoscaler", "target.averageUtilization"),
+        ("policy/v1beta1", "PodSecurityPolicy", "Nothing replaces it"),
+        ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition", "structural schema"),
+        ("admissionregistration.k8s.io/v1beta1", "ValidatingWebhookConfiguration", "sideEffects"),
+        ("admissionregistration.k8s.io/v1beta1", "MutatingWebhookConfiguration", "Ignore to Fail"),
+    ],
+)
+def test_what_convert_leaves_to_people(api_version: str, kind: str, word: str) -> None:
+    assert any(word in each.what for each in by_hand(the(api_version, kind)))
+
+
+def test_where_convert_suffices() -> None:
+    assert by_hand(the("batch/v1beta1", "CronJob")) == ()
+    assert by_hand(the("autoscaling/v2beta2", "HorizontalPodAutoscaler")) == ()
+
+
+def test_what_can_be_converted() -> None:
+    assert convertible(the("batch/v1beta1", "CronJob"))
+    assert not convertible(the("policy/v1beta1", "PodSecurityPolicy"))
+    assert not convertible(the("client.authentication.k8s.io/v1alpha1", "ExecCredential"))
+    assert not convertible(the("scheduling.k8s.io/v1beta1", "Workload"))
+    assert not convertible(the("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition")), "not in its scheme"
+    assert not convertible(the("apiregistration.k8s.io/v1beta1", "APIService")), "not in its scheme"
+
+
+def test_every_note_for_people_belongs_to_a_row() -> None:
+    from kubectl_eksdoc.amazon.upgrades.conversions import _BY_HAND
+
+    reached = {note for row in ROWS for note in by_hand(row)}
+    assert set(_BY_HAND) == reached
+    named = {(version, kind) for note in _BY_HAND for version in note.api_versions for kind in note.kinds}
+    unserved = {("apps/v1beta1", "DaemonSet"), ("apps/v1beta1", "ReplicaSet"), ("extensions/v1beta1", "StatefulSet")}
+    assert named - {(row.api_version, row.kind) for row in ROWS} <= unserved

@@ -1,0 +1,153 @@
+"""Sockets of runtimes behind hostPaths: named, below a folder, by a link; what dds reports is among them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.amazon.upgrades.sockets import (
+    CONTAINERD,
+    CRI_DOCKERD,
+    DOCKER,
+    DOCKERSHIM,
+    How,
+    Socket,
+    Then,
+    flagged_by_dds,
+    named_in,
+    reached,
+)
+
+
+def sockets(path: str, kind: str = "", sub_path: str = "") -> tuple[Socket, ...]:
+    return tuple(each.socket for each in reached(path, kind, sub_path))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/var/run/docker.sock",
+        "/run/docker.sock",
+        "//var/./run//docker.sock/",
+        "/var/lib/../run/docker.sock",
+        "/run/x/y/../../docker.sock",
+    ],
+)
+def test_the_socket_itself(path: str) -> None:
+    (found,) = reached(path)
+    assert (found.socket, found.how, found.at) == (DOCKER, How.ITSELF, "/run/docker.sock")
+
+
+@pytest.mark.parametrize("path", ["/", "/run", "/var/run", "/var/run/", "/run/."])
+def test_folders_above_reach_them_all(path: str) -> None:
+    assert sockets(path) == (DOCKER, DOCKERSHIM, CRI_DOCKERD, CONTAINERD)
+    assert {each.how for each in reached(path)} == {How.FOLDER}
+
+
+@pytest.mark.parametrize(
+    "path", ["/var", "/var/log", "/var/runner", "/runs", "/run/secrets", "/etc", "/run/containerd-old"]
+)
+def test_other_folders_reach_none(path: str) -> None:
+    """/var does not: /var/run is a link in it, which leads outside of what is mounted."""
+    assert sockets(path) == ()
+
+
+def test_containerd_alone() -> None:
+    for path in ("/run/containerd", "/var/run/containerd/containerd.sock"):
+        assert sockets(path) == (CONTAINERD,)
+        assert [each.then for each in reached(path)] == [Then.UNCHANGED]
+
+
+@pytest.mark.parametrize(
+    ("kind", "then"),
+    [
+        ("", Then.EMPTY),
+        ("FileOrCreate", Then.EMPTY),
+        ("DirectoryOrCreate", Then.EMPTY),
+        ("Socket", Then.WILL_NOT_START),
+        ("File", Then.WILL_NOT_START),
+    ],
+)
+def test_what_becomes_of_the_pod_by_type(kind: str, then: Then) -> None:
+    assert [each.then for each in reached("/var/run/docker.sock", kind)] == [then]
+
+
+def test_below_a_folder_the_socket_is_missing() -> None:
+    by = {each.socket.runtime: each.then for each in reached("/run", "Directory")}
+    assert by == {
+        "docker": Then.MISSING,
+        "dockershim": Then.UNKNOWN,
+        "cri-dockerd": Then.UNKNOWN,
+        "containerd": Then.UNCHANGED,
+    }
+
+
+@pytest.mark.parametrize("kind", ["File", "Socket", "FileOrCreate", "BlockDevice"])
+def test_a_folder_is_no_file(kind: str) -> None:
+    assert sockets("/run", kind) == ()
+
+
+def test_a_sub_path_narrows_it() -> None:
+    assert sockets("/run", "Directory", "docker.sock") == (DOCKER,)
+    assert sockets("/var", "", "run") == ()  # a link out of the volume, which the kubelet refuses
+    assert sockets("/", "", "var/run") == (DOCKER, DOCKERSHIM, CRI_DOCKERD, CONTAINERD)
+    assert sockets("/run", "", "containerd") == (CONTAINERD,)
+    assert sockets("/run", "", "secrets") == ()
+    (found,) = reached("/run", "Directory", "docker.sock")
+    assert (found.how, found.then) == (How.ITSELF, Then.EMPTY)
+
+
+def test_what_is_only_named_like_it_is_not_known() -> None:
+    (found,) = reached("/opt/docker.sock")
+    assert (found.socket, found.how, found.then) == (DOCKER, How.LOOKS_LIKE, Then.UNKNOWN)
+    assert [each.how for each in reached("/run/docker.sock", "Directory")] == [How.LOOKS_LIKE]
+
+
+_PARTS = st.lists(
+    st.sampled_from(["var", "run", "docker.sock", "dockershim.sock", "containerd", "..", ".", "", "my-docker.sock.d"]),
+    max_size=6,
+)
+_KINDS = st.sampled_from(
+    ["", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket", "CharDevice", "BlockDevice"]
+)
+
+
+@given(_PARTS, _KINDS)
+def test_what_dds_reports_is_reported(parts: list[str], kind: str) -> None:
+    path = "/" + "/".join(parts)
+    if flagged_by_dds(path):
+        assert reached(path, kind)
+
+
+@given(st.text(max_size=40), _KINDS)
+def test_so_it_is_for_any_text(path: str, kind: str) -> None:
+    for text in (path, path + "docker.sock", "dockershim.sock" + path):
+        assert bool(reached(text, kind)) or not flagged_by_dds(text)
+
+
+def test_dds_misses_folders() -> None:
+    assert not flagged_by_dds("/var/run")
+    assert flagged_by_dds("/var/run/dockershim.sock")
+
+
+@pytest.mark.parametrize(
+    ("word", "socket"),
+    [
+        ("unix:///var/run/docker.sock", DOCKER),
+        ("--docker-endpoint=unix:///run/docker.sock", DOCKER),
+        ("--socket=/host/var/run/docker.sock", DOCKER),
+        ("/run/containerd/containerd.sock", CONTAINERD),
+        ("curl --unix-socket /var/run/docker.sock http://x/_ping", DOCKER),
+        ("--cri=/run/cri-dockerd.sock", CRI_DOCKERD),
+    ],
+)
+def test_arguments_and_variables_that_name_one(word: str, socket: Socket) -> None:
+    assert [each.socket for each in named_in(["--verbose", word])] == [socket]
+
+
+@pytest.mark.parametrize(
+    "word", ["tcp://localhost:2375", "docker.sock", "/run/docker.sock.bak", "/var/run/docker.socket", ""]
+)
+def test_others_name_none(word: str) -> None:
+    assert named_in([word]) == ()

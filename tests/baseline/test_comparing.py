@@ -1,0 +1,371 @@
+"""What became of findings: each kind of change, what could not be said, and that swapping the answers mirrors it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.baseline.changes import Asked, Became, FindingSince
+from kubectl_eksdoc.baseline.comparing import findings_since, since
+from kubectl_eksdoc.baseline.side import Side
+from kubectl_eksdoc.errors import BaselineError
+from kubectl_eksdoc.model.cluster import Identity, Source
+from kubectl_eksdoc.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.model.findings import Severity, Status, Subject
+from tests.builders import NOW, a_cluster
+
+FAIL, PASS, UNKNOWN = Status.FAIL, Status.PASS, Status.UNKNOWN
+
+
+def said(
+    code: str = "a", status: Status = FAIL, name: str = "web", severity: Severity = Severity.HIGH, **more: str
+) -> FindingOutline:
+    subject = Subject(more.get("kind", "Deployment"), name, more.get("namespace", "shop"))
+    return FindingOutline(code, subject, severity, status, more.get("message", "because"))
+
+
+def the_cluster(status: Status = UNKNOWN, **more: Any) -> FindingOutline:
+    return said(**{"kind": "Cluster", "namespace": "", "name": "prod", "status": status, **more})
+
+
+def became(then: Side, now: Side) -> list[tuple[str, str]]:
+    """(what, code) of each change."""
+    return [(each.became.value, each.either.code) for each in findings_since(then, now)[0]]
+
+
+def one(then: list[FindingOutline], now: list[FindingOutline], **side: Any) -> FindingSince:
+    (change,) = findings_since(Side(tuple(then)), Side(tuple(now), **side))[0]
+    return change
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        (None, FAIL, Became.NEW),
+        (PASS, FAIL, Became.NEW),
+        (UNKNOWN, FAIL, Became.NEW),
+        (FAIL, None, Became.FIXED),
+        (FAIL, PASS, Became.FIXED),
+        (FAIL, UNKNOWN, Became.NOT_KNOWN),
+        (PASS, UNKNOWN, Became.NOT_KNOWN),
+        (None, UNKNOWN, Became.NOT_KNOWN),
+        (UNKNOWN, None, Became.KNOWN),
+        (UNKNOWN, PASS, Became.KNOWN),
+        (FAIL, FAIL, None),
+        (UNKNOWN, UNKNOWN, None),
+        (PASS, PASS, None),
+        (PASS, None, None),
+        (None, PASS, None),
+    ],
+)
+def test_each_kind_of_change(before: Status | None, now: Status | None, expected: Became | None) -> None:
+    then, here = ([] if each is None else [said(status=each)] for each in (before, now))
+    found, unchanged = findings_since(Side(tuple(then)), Side(tuple(here)))
+    assert [each.became for each in found] == ([] if expected is None else [expected])
+    assert unchanged == (before is now and now in (FAIL, UNKNOWN))
+    assert [each.why for each in found] == [""] * len(found)
+
+
+@pytest.mark.parametrize("status", [FAIL, UNKNOWN])
+def test_another_severity_is_worse_or_better(status: Status) -> None:
+    low, high = said(severity=Severity.LOW, status=status), said(severity=Severity.HIGH, status=status)
+    assert (one([low], [high]).became, one([low], [high]).worse) == (Became.CHANGED, True)
+    assert (one([high], [low]).became, one([high], [low]).worse) == (Became.CHANGED, False)
+    assert one([], [high]).worse is None
+
+
+def test_other_numbers_in_a_message_are_no_change() -> None:
+    then, now = Side((said(message="3 of 4 pods"),)), Side((said(message="2 of 4 pods"),))
+    assert findings_since(then, now) == ((), 1)
+
+
+def test_of_several_on_one_subject_the_one_that_went_is_told_by_its_words() -> None:
+    first, second = said(message="Role: 2 of v1beta1"), said(message="Binding: 3 of v1beta1")
+    other = replace(second, message="Binding: 4 of v1beta1")
+    assert one([first, second], [other]).before == first
+    assert one([other], [first, second]).now == first
+    again = findings_since(Side((first, first)), Side((first,)))
+    assert [each.became for each in again[0]] == [Became.FIXED] and again[1] == 1
+
+
+def test_the_name_of_the_cluster_may_not_be_known_to_both() -> None:
+    then, now = Side((the_cluster(FAIL, name="prod"),)), Side((the_cluster(FAIL, name="cluster"),))
+    assert findings_since(then, now) == ((), 1)
+
+
+def test_worst_first_and_new_ones_before_all_others() -> None:
+    then = Side((said("gone"), said("slight", severity=Severity.LOW)))
+    now = Side((said("slight"), said("b", severity=Severity.LOW), said("a", severity=Severity.CRITICAL)))
+    assert became(then, now) == [("new", "a"), ("new", "b"), ("changed", "slight"), ("fixed", "gone")]
+
+
+# What an answer could not have said ---------------------------------------------------------
+
+
+def test_a_check_that_was_not_made_fixes_nothing() -> None:
+    change = one([said("a")], [], codes=frozenset({"b"}))
+    assert (change.became, change.why) == (Became.NOT_JUDGED, "its check was not made")
+    assert one([said("a")], [], codes=frozenset({"a"})).became is Became.FIXED
+
+
+def test_what_was_not_looked_for_then_is_new_and_says_so() -> None:
+    (change,) = findings_since(Side(codes=frozenset()), Side((said(),)))[0]
+    assert (change.became, change.why) == (Became.NEW, "its check was not made")
+
+
+def test_a_kind_that_is_not_read_any_more() -> None:
+    needs = {"a": frozenset({"pods", "jobs.batch"})}
+    then = Side((said("a"), said("b")), read=frozenset({"pods", "jobs.batch"}), needs=needs)
+    now = Side(read=frozenset({"pods"}), needs=needs)
+    assert became(then, now) == [("not-judged-this-time", "a"), ("fixed", "b")]
+    assert findings_since(then, now)[0][0].why == "not read: jobs.batch"
+    # What neither has read did not keep the first from finding it.
+    assert became(replace(then, read=frozenset({"pods"})), now) == [("fixed", "a"), ("fixed", "b")]
+
+
+def test_what_this_answer_could_not_see() -> None:
+    assert one([said()], [], hides={said(): "a node was not judged"}).why == "a node was not judged"
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "expected"),
+    [
+        (None, None, Became.FIXED),
+        ({("Node", "a")}, None, Became.FIXED),
+        ({("Node", "a")}, {("Node", "a"), ("Node", "b")}, Became.FIXED),
+        ({("Node", "a"), ("Node", "b")}, {("Node", "a")}, Became.NOT_JUDGED),
+        (None, {("Node", "a")}, Became.NOT_JUDGED),
+    ],
+)
+def test_a_narrower_look(then: Any, now: Any, expected: Became) -> None:
+    scopes = [None if each is None else frozenset(each) for each in (then, now)]
+    change = findings_since(Side((said(),), scope=scopes[0]), Side(scope=scopes[1]))[0][0]
+    assert change.became is expected
+
+
+def test_a_narrower_look_tells_its_own_objects_by_their_names() -> None:
+    then = Side(tuple(said(kind="Node", namespace="", name=name) for name in "ab"))
+    now = Side(scope=frozenset({("Node", "a")}))
+    assert [each.became for each in findings_since(then, now)[0]] == [Became.NOT_JUDGED, Became.FIXED]
+
+
+def test_a_question_that_is_open_for_the_whole_cluster_fixes_nothing() -> None:
+    then, now = Side((said("a"), said("b"))), Side((the_cluster(code="a", message="may not list pods"),))
+    changes = findings_since(then, now)[0]
+    assert [(each.became, each.either.code, each.either.subject.kind) for each in changes] == [
+        (Became.NOT_KNOWN, "a", "Deployment"),
+        (Became.NOT_KNOWN, "a", "Cluster"),
+        (Became.FIXED, "b", "Deployment"),
+    ]
+    assert changes[0].why == "not known: may not list pods"
+
+
+def test_what_was_open_then_as_well_hides_nothing() -> None:
+    then = Side((said("a"), the_cluster(code="a", message="2 of 3 is not known")))
+    now = Side((the_cluster(code="a", message="1 of 3 is not known"),))
+    assert became(then, now) == [("fixed", "a")]
+    assert became(then, Side((the_cluster(code="a", message="nothing may be read"),)))[0] == ("not-known-any-more", "a")
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "became"),
+    [
+        ("14 pods are not known", "14 pods are not known", Became.FIXED),
+        ("14 pods are not known", "9 pods are not known", Became.FIXED),
+        ("14 pods are not known", "20 pods are not known", Became.NOT_KNOWN),
+        ("9 of 20", "9 of 21", Became.NOT_KNOWN),
+        ("# of 1", "9 of 1", Became.NOT_KNOWN),
+        (f"{'9' * 5000} pods", f"1{'0' * 5000} pods", Became.NOT_KNOWN),
+    ],
+)
+def test_more_of_what_was_open_then_may_hide_what_was_found_then(then: str, now: str, became: Became) -> None:
+    before, after = (the_cluster(code="a", message=each) for each in (then, now))
+    changes = findings_since(Side((said(), before)), Side((after,)))
+    assert became in {each.became for each in changes[0] if each.before and each.before.status is FAIL}
+
+
+def test_what_is_unknown_of_one_object_hides_nothing_of_another() -> None:
+    now = Side((said("a", UNKNOWN, "other"),))
+    assert became(Side((said("a"),)), now) == [("not-known-any-more", "a"), ("fixed", "a")]
+
+
+@pytest.mark.parametrize("name", ["subnet-1, subnet-2", "one that could not be described"])
+def test_what_is_unknown_of_objects_that_have_no_name_hides_all_of_their_kind(name: str) -> None:
+    changes = {each.became for each in findings_since(Side((said(),)), Side((said(status=UNKNOWN, name=name),)))[0]}
+    assert changes == {Became.NOT_KNOWN}
+
+
+def test_a_wide_code_hides_its_kin_on_whatever_object() -> None:
+    then, unread = said(), said(code="unread", status=UNKNOWN, kind="Service", name="dns")
+    kin = {"a": frozenset({"unread"})}
+    assert became(Side((then,)), Side((unread,), kin=kin)) == [("not-known-any-more", "unread"), ("fixed", "a")]
+    hidden = Side((unread,), kin=kin, wide=frozenset({"unread"}))
+    assert became(Side((then,)), hidden) == [("not-known-any-more", "a"), ("not-known-any-more", "unread")]
+
+
+@pytest.mark.parametrize(("kind", "owner"), [("Deployment", "replicasets.apps"), ("CronJob", "jobs.batch")])
+def test_who_owns_a_pod_is_known_only_by_what_stands_between_them(kind: str, owner: str) -> None:
+    then, read = (said(kind=kind),), frozenset({owner, "pods"})
+    (change,) = findings_since(Side(then, read=read), Side(read=frozenset({"pods"})))[0]
+    assert (change.became, change.why) == (Became.NOT_JUDGED, f"not read: {owner}")
+    assert became(Side(then, read=read), Side(read=read)) == [("fixed", "a")]
+
+
+def test_of_a_code_that_comes_once_a_field_another_field_is_another_finding() -> None:
+    old, new = (said(message=f"FIELD_{name}, set to 1, is reset to 2") for name in "AB")
+    apart = frozenset({"a"})
+    assert became(Side((old,)), Side((new,), apart=apart)) == [("new", "a"), ("fixed", "a")]
+    assert became(Side((old,)), Side((new,))) == []
+    other_value = said(message="FIELD_A, set to 3, is removed")
+    assert became(Side((old,)), Side((other_value,), apart=apart)) == []
+
+
+def test_a_code_that_stays_open_may_hide_its_kin() -> None:
+    kin = {"a": frozenset({"whole"})}
+    part = said("whole", UNKNOWN, "addon-diff", kind="Command", namespace="")
+    of_pod = said("whole", UNKNOWN, "x", kind="Pod")
+    assert (
+        one([said("a")], [of_pod], kin=kin)
+        if False
+        else became(Side((said("a"),)), Side((part,), kin=kin))
+        == [
+            ("not-known-any-more", "a"),
+            ("not-known-any-more", "whole"),
+        ]
+    )
+    assert ("fixed", "a") in became(Side((said("a"),)), Side((of_pod,), kin=kin))
+    assert ("fixed", "a") in became(Side((said("a"),)), Side((part,)))
+
+
+def test_what_was_unknown_and_is_hidden_now_is_not_known_now() -> None:
+    then, now = Side((said("a", UNKNOWN),)), Side((the_cluster(code="a"),))
+    assert ("not-judged-this-time", "a") in became(then, now) and ("known-now", "a") not in became(then, now)
+
+
+def test_what_is_unknown_and_suppressed_hides_as_well() -> None:
+    now = Side(suppressed=(the_cluster(code="a", message="may not list pods"),))
+    assert became(Side((said("a"),)), now) == [("not-known-any-more", "a"), ("suppressed", "a")]
+
+
+def test_many_findings_are_compared_in_no_time() -> None:
+    """Each against each would be 10^8."""
+    many = tuple(said("a", status, f"{status.value}-{n}") for n in range(5000) for status in (FAIL, UNKNOWN))
+    assert len(findings_since(Side(many[::2]), Side(many[1::2], kin={"a": frozenset({"b"})}))[0]) == 10_000
+
+
+def test_many_findings_on_one_subject_are_compared_in_no_time() -> None:
+    """Each with each in every way to pair them would be 4 * 10^8."""
+    then, now = (tuple(said(message=f"{'x' * (n % times)} {n}") for n in range(10_000)) for times in (97, 89))
+    assert findings_since(Side(then), Side(now)) == ((), 10_000)
+
+
+# Suppressed --------------------------------------------------------------------------------
+
+
+def test_what_is_suppressed_is_told_as_that() -> None:
+    counts, hidden = Side((said(),)), Side(suppressed=(said(),))
+    (change,) = findings_since(counts, hidden)[0]
+    assert (change.became, change.hidden_before, change.hidden_now) == (Became.SUPPRESSED, False, True)
+    (change,) = findings_since(hidden, counts)[0]
+    assert (change.became, change.hidden_before, change.worse) == (Became.CHANGED, True, None)
+    assert findings_since(hidden, hidden) == ((), 0)
+    assert became(Side(), hidden) == [("suppressed", "a")]
+    assert became(hidden, Side()) == [("fixed", "a")]
+
+
+# The whole ---------------------------------------------------------------------------------
+
+WHO = Identity("prod", "shop", "111122223333", "eu-west-1", "v1.33", "uid-1")
+
+
+def an_earlier(**more: Any) -> Earlier:
+    return replace(Earlier("old.json", WHO, Source.LIVE, NOW, "1.2.3", {"gate": "after", "since": "x"}), **more)
+
+
+def test_the_options_are_compared_but_for_the_one_that_compares() -> None:
+    cluster = replace(a_cluster(), identity=WHO, source=Source.LIVE)
+    found = since(an_earlier(), cluster, Side(), Side((said(),)), {"only": ["a"], "since": "old.json"}, ("a note",))
+    assert found.asked == (Asked("gate", "after", None), Asked("only", None, ["a"]))
+    assert (found.doubt, found.notes, found.unchanged) == ("", ("a note",), 0)
+    assert found.of(Became.NEW) == found.changes and found.marks() == {said(): found.changes[0]}
+
+
+@pytest.mark.parametrize("other", [{"uid": "uid-2"}, {"uid": "", "account": "9"}, {"uid": "", "region": "x"}])
+def test_another_cluster_is_refused(other: dict[str, str]) -> None:
+    cluster = replace(a_cluster(), identity=replace(WHO, **other), source=Source.LIVE)
+    with pytest.raises(BaselineError, match=r"old\.json is of another cluster: it has cluster shop"):
+        since(an_earlier(), cluster, Side(), Side(), {})
+
+
+def test_what_does_not_tell_the_cluster_is_a_doubt() -> None:
+    found = since(an_earlier(), replace(a_cluster(), identity=Identity(), source=Source.LIVE), Side(), Side(), {})
+    assert found.doubt.startswith("the earlier answer has cluster shop") and "this one has a cluster" in found.doubt
+
+
+# Whatever is compared ----------------------------------------------------------------------
+
+OUTLINES = st.builds(
+    FindingOutline,
+    st.sampled_from(["a", "b", "c"]),
+    st.builds(Subject, st.sampled_from(["Cluster", "Node", "Pod"]), st.sampled_from(["x", "y"]), st.just("")),
+    st.sampled_from(Severity),
+    st.sampled_from(Status),
+    st.sampled_from(["one", "2 pods", "3 pods"]),
+)
+MANY = st.lists(OUTLINES, max_size=8).map(tuple)
+COUNTING = st.builds(
+    Side,
+    MANY,
+    st.lists(OUTLINES.filter(lambda each: each.status is not PASS), max_size=3).map(tuple),
+    st.none() | st.sets(st.sampled_from(["a", "b", "c"])).map(frozenset),
+    scope=st.none() | st.sets(st.tuples(st.just("Node"), st.sampled_from(["x", "y"]))).map(frozenset),
+    kin=st.just({"a": frozenset({"b"})}),
+)
+
+
+@given(COUNTING)
+def test_beside_itself_nothing_has_changed(side: Side) -> None:
+    changes, unchanged = findings_since(side, side)
+    assert changes == () and unchanged == sum(each.status is not PASS for each in side.findings)
+
+
+@given(COUNTING, COUNTING)
+def test_the_other_way_round_is_the_mirror(one_side: Side, other: Side) -> None:
+    one_side, other = replace(one_side, suppressed=()), replace(other, suppressed=())
+    there, back = findings_since(one_side, other), findings_since(other, one_side)
+    assert there[1] == back[1]
+    fixed = Counter((each.before, each.now) for each in there[0] if each.became is Became.FIXED)
+    new = Counter(
+        (each.now, each.before)
+        for each in back[0]
+        if each.became is Became.NEW and not each.why and (each.before is None or each.before.status is PASS)
+    )
+    assert fixed == new
+    worse = Counter((each.before, each.now) for each in there[0] if graded(each, True))
+    assert worse == Counter((each.now, each.before) for each in back[0] if graded(each, False))
+
+
+def graded(change: FindingSince, worse: bool) -> bool:
+    return change.became is Became.CHANGED and change.worse is worse
+
+
+@given(COUNTING, COUNTING)
+def test_each_finding_is_told_once_and_nothing_is_fixed_that_is_unknown(then: Side, now: Side) -> None:
+    changes, unchanged = findings_since(then, now)
+    told = Counter(each.now for each in changes if each.now is not None)
+    assert not told - Counter((*now.findings, *now.suppressed))
+    failing = sum(each.status is not PASS for each in now.findings)
+    came = sum(each.now is not None and not each.hidden_now and each.now.status is not PASS for each in changes)
+    assert came + unchanged == failing
+    for each in changes:
+        if each.became is Became.FIXED and each.now is None:
+            assert each.before is not None and each.why == ""
+            assert not any(
+                said.status is UNKNOWN and (said.code, said.subject) == (each.before.code, each.before.subject)
+                for said in now.findings
+            )

@@ -1,0 +1,45 @@
+"""An answer that was just made of what was read earlier is an earlier one; its objects tell of which cluster it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kubectl_eksdoc.baseline.changes import gist, outline_of
+from kubectl_eksdoc.baseline.side import Of, Sameness, kinship, made_earlier, uids_of
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.kinds import NODES, PODS, KindRead, ReadState
+from tests.builders import a_budget, a_cluster, a_node
+
+FOUND = Finding(Code.of_area("drain")[0], Severity.HIGH, Status.FAIL, Subject("Node", "old-0"), "it is so")
+OF = Of("old.eksdoc", "1.2.3", {"hops": 2})
+
+
+def test_it_says_what_was_read_and_found_then() -> None:
+    reads = (KindRead(NODES, ReadState.READ, 1), KindRead(PODS, ReadState.FORBIDDEN, detail="missing right"))
+    cluster = replace(a_cluster(nodes=[a_node("old-0")], budgets=[a_budget("web")]), reads=reads)
+    made = made_earlier(OF, cluster, [FOUND], [replace(FOUND, message="it is not meant")])
+    assert (made.file, made.tool_version, made.options) == ("old.eksdoc", "1.2.3", {"hops": 2})
+    assert (made.identity, made.source, made.observed_at) == (cluster.identity, cluster.source, cluster.observed_at)
+    assert made.read == {"nodes"}
+    assert made.findings == (outline_of(FOUND),) and [each.message for each in made.suppressed] == ["it is not meant"]
+    assert made.uids == {cluster.nodes[0].uid, cluster.budgets[0].uid}
+
+
+def test_a_snapshot_of_the_demo_is_of_the_demo() -> None:
+    """It is one by its objects, where namespaces are not read; without any, nobody can tell."""
+    snapshot = replace(a_cluster(nodes=[a_node("old-0")]), source=Source.SNAPSHOT)
+    snapshot = replace(snapshot, identity=replace(snapshot.identity, uid=""))
+    demo = replace(snapshot, source=Source.DEMO)
+    assert kinship(made_earlier(OF, snapshot, ()), demo).sameness is Sameness.SAME
+    assert kinship(made_earlier(OF, replace(snapshot, nodes=()), ()), demo).sameness is Sameness.OTHER
+
+
+def test_what_was_written_by_hand_has_no_uid() -> None:
+    assert uids_of(a_cluster(nodes=[replace(a_node("old-0"), uid="")])) == frozenset()
+
+
+def test_what_neither_of_two_sources_holds_is_the_same() -> None:
+    assert gist("the snapshot /a/b.eksdoc holds no log of web-1") == gist("the demo holds no log of web-2")
+    assert gist("the demolition of 3") != gist("the source of 3")

@@ -1,0 +1,98 @@
+"""A cluster before its next step with which all is well, and what of it a test changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.registry import ALL
+from kubectl_eksdoc.check.way import Here, way
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits
+from kubectl_eksdoc.model.aws.clusters import ClusterVersion, EksCluster
+from kubectl_eksdoc.model.aws.upgrades import UpgradeTold
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Status
+from kubectl_eksdoc.model.pods import Calls, Pod
+from kubectl_eksdoc.model.versions import Version
+from tests.builders import NOW, a_cluster, a_node, a_pod
+
+EKS = EksCluster(
+    "prod", "arn:aws:eks:eu-west-1:123456789012:cluster/prod", "1.33", "eks.1", "ACTIVE", "", "", "EXTENDED"
+)
+DENIED = Unknown("IAM does not allow it", "eks:DescribeSomething")
+
+SUPPORTED = tuple(
+    ClusterVersion(
+        f"1.{minor}",
+        "STANDARD_SUPPORT",
+        minor == 34,
+        NOW - timedelta(days=400),
+        NOW + timedelta(days=300),
+        NOW + timedelta(days=665),
+    )
+    for minor in (34, 33, 32)
+)
+"""So that 1.33 has much time left."""
+
+VPC_CNI = "v1.20.4-eksbuild.2"
+OFFERED = {
+    "vpc-cni": AddonVersions(
+        "vpc-cni", "networking", "eks", (AddonVersion(VPC_CNI, (Fits("1.33"), Fits("1.34", True))),)
+    )
+}
+TOLD = UpgradeTold(SUPPORTED, (Addon("vpc-cni", VPC_CNI, "ACTIVE"),), OFFERED)
+
+IMAGES = "602401143452.dkr.ecr.eu-west-1.amazonaws.com"
+
+
+def a_program(name: str, image: str, owner: str = "", node: str = "node-0", **more: Any) -> Pod:
+    """A pod of kube-system with one container of that image."""
+    more.setdefault("calls", Calls(images=(image,)))
+    return a_pod(name, "kube-system", owner=owner or f"ReplicaSet/{name}-1", node=node, **more)
+
+
+def a_healthy_cluster(**facts: Any) -> Cluster:
+    """Of one version, with kube-proxy and vpc-cni; `facts` replace what they name."""
+    nodes = [
+        a_node(f"node-{i}", version="v1.33.1-eks-1b3e656", os_image="Amazon Linux 2023.7.20250609") for i in (0, 1)
+    ]
+    pods = [
+        a_program("kube-proxy-0", f"{IMAGES}/eks/kube-proxy:v1.33.3-eksbuild.4", "DaemonSet/kube-proxy"),
+        a_program("aws-node-0", f"{IMAGES}/amazon-k8s-cni:{VPC_CNI}", "DaemonSet/aws-node"),
+    ]
+    return a_cluster(**({"nodes": nodes, "pods": pods} | facts))
+
+
+def healthy(target: str = "1.34", now: str = "1.33", **changed: Any) -> CheckFacts:
+    """From `now` to `target`; `changed` are fields of `CheckFacts`."""
+    found = way(Here(_version(now), "as a test says"), _version(target))
+    facts = CheckFacts(a_healthy_cluster(), found, EKS, TOLD, summed=dict.fromkeys(Need, ()))  # type: ignore[arg-type]
+    return replace(facts, **changed)
+
+
+def with_aws(facts: CheckFacts, **told: Any) -> CheckFacts:
+    """With other answers of AWS."""
+    return replace(facts, aws=replace(facts.aws, **told))
+
+
+def found(facts: CheckFacts, code: Code) -> tuple[Finding, ...]:
+    """What the checks of that code find, of that code."""
+    checks = [each for each in ALL if each.codes[0] == code]
+    assert checks
+    told = tuple(each for check in checks for each in check.judge(facts) if each.code == code)
+    assert all(each.remedy for each in told if each.status is Status.FAIL), "every one says what to do"
+    return told
+
+
+def statuses(facts: CheckFacts, code: Code) -> list[str]:
+    return [each.status.value for each in found(facts, code)]
+
+
+def _version(text: str) -> Version:
+    major, minor = text.split(".")
+    return Version(int(major), int(minor))

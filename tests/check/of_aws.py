@@ -1,0 +1,131 @@
+"""A cluster that may be upgraded as far as AWS tells, as facts; tests take something away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.registry import ALL
+from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
+from kubectl_eksdoc.model.aws.capacity import QUOTAS, Quota, Subnet
+from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.aws.insights import PASSING, READINESS, Insight
+from kubectl_eksdoc.model.aws.machines import NodeGroup
+from kubectl_eksdoc.model.aws.upgrades import UpgradeTold
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Status
+from kubectl_eksdoc.model.versions import Version
+from tests.builders import NOW, a_cluster, a_node, a_pod
+
+ARN = "arn:aws:eks:eu-west-1:123456789012:cluster/prod"
+SUBNETS = ("subnet-a", "subnet-b", "subnet-c")
+DENIED = Unknown("IAM does not allow it", "eks:Something")
+
+
+def before(**lengths: float) -> datetime:
+    return NOW - timedelta(**lengths)
+
+
+def eks(**more: Any) -> EksCluster:
+    fields: dict[str, Any] = {"status": "ACTIVE", "subnets": SUBNETS, "support": "EXTENDED"} | more
+    known = {"version": "1.33", "platform_version": "eks.1", "endpoint": "https://x", "ca": ""}
+    return EksCluster(name="prod", arn=ARN, **known, **fields)
+
+
+def an_insight(**more: Any) -> Insight:
+    fields: dict[str, Any] = {
+        "id": "1",
+        "name": "Kubelet version skew",
+        "category": READINESS,
+        "version": "1.34",
+        "status": PASSING,
+        "refreshed": before(hours=5),
+        "changed": before(days=3),
+    }
+    return Insight(**(fields | more))
+
+
+def a_group(name: str = "blue", **more: Any) -> NodeGroup:
+    fields: dict[str, Any] = {
+        "ami_type": "AL2023_x86_64_STANDARD",
+        "release": "1.33.5-20251106",
+        "version": "1.33",
+        "status": "ACTIVE",
+        "at_once": "1",
+        "subnets": SUBNETS,
+        "size": 2,
+        "capacity": "ON_DEMAND",
+        "instance_types": ("m6i.xlarge",),
+        "strategy": "DEFAULT",
+        "disk": 80,
+    }
+    return NodeGroup(name, **(fields | more))
+
+
+def an_update(status: str = "Successful", **more: Any) -> Update:
+    fields: dict[str, Any] = {"id": "u-1", "type": "VersionUpdate", "status": status, "begun": before(days=30)}
+    return Update(**(fields | more))
+
+
+def history(*updates: Update | Unknown, unseen: int = 0) -> UpdateHistory:
+    return UpdateHistory(updates, unseen)
+
+
+def told(*groups: NodeGroup | Unknown, **more: Any) -> UpgradeTold:
+    """Of these node groups, or of a healthy one."""
+    named = {each.name if isinstance(each, NodeGroup) else "red": each for each in groups or (a_group(),)}
+    fields: dict[str, Any] = {
+        "insights": (an_insight(),),
+        "other_insights": (),
+        "cluster_updates": history(an_update()),
+        "node_groups": named,
+        "group_updates": {name: history() for name in named},
+        "releases": {("AL2023_x86_64_STANDARD", "1.33"): "1.33.5-20251106"},
+        "subnets": {each: Subnet(each, f"eu-west-1{each[-1]}", 500, "10.0.0.0/20") for each in SUBNETS},
+        "quotas": {each.code: Quota(each.code, 1000.0, used=10.0) for each in QUOTAS},
+    }
+    return UpgradeTold(**(fields | more))
+
+
+def nodes(count: int = 2, group: str = "blue", **more: Any) -> list[Any]:
+    fields: dict[str, Any] = {"os_image": "Amazon Linux 2023.7.20250609", "allocatable": {"cpu": 3920}} | more
+    fields.setdefault("version", "v1.33.1-eks-1b3e656")
+    return [a_node(f"{group or 'own'}-{each}", group=group, **fields) for each in range(count)]
+
+
+def facts(aws: UpgradeTold | None = None, target: str = "1.34", **more: Any) -> CheckFacts:
+    """On the way from 1.33; `more`: other facts of the cluster, or `eks`, `unread`."""
+    minor = int(target.partition(".")[2])
+    steps = tuple(Version(1, each) for each in range(34, minor + 1))
+    of_eks = more.pop("eks", eks())
+    held = {"nodes": nodes(), "pods": [a_pod(node="blue-0")]} | more
+    way = Way(Version(1, 33), Version(1, minor), steps, "as EKS describes it")
+    return CheckFacts(a_cluster(**held), way, of_eks, told() if aws is None else aws)
+
+
+def find(given: CheckFacts, code: Code) -> list[Finding]:
+    """What the checks of that code find, all of it of that code."""
+    found = [each for check in ALL if code in check.codes for each in check.judge(given)]
+    assert {each.code for each in found} <= {code}
+    assert all(each.remedy for each in found if each.status is Status.FAIL), "every one says what to do"
+    assert all(each.missing for each in found if each.status is Status.UNKNOWN), "and what is missing"
+    return found
+
+
+def one(given: CheckFacts, code: Code) -> Finding:
+    (found,) = find(given, code)
+    return found
+
+
+def without(aws: UpgradeTold, names: Iterable[str], why: Unknown = DENIED) -> UpgradeTold:
+    """`aws`, of which these were not told."""
+    return replace(aws, **dict.fromkeys(names, why))
+
+
+def text(finding: Finding) -> str:
+    return "\n".join((finding.message, *finding.evidence, *(f"{each.text} {each.command}" for each in finding.remedy)))

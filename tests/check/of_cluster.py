@@ -1,0 +1,46 @@
+"""What checks of the cluster's own objects judge by, and what they find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.registry import chosen, kinds_of
+from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
+from kubectl_eksdoc.model.versions import Version
+from tests.builders import a_cluster
+
+_MORE = (kinds.CRON_JOBS, kinds.API_SERVICES, kinds.DEFINITIONS)
+
+
+def facts(
+    *, now: Version = Version(1, 33), target: Version = Version(1, 34), unread: Iterable[Resource] = (), **of: Any
+) -> CheckFacts:
+    """Of a cluster in which everything was read but `unread`, which is forbidden."""
+    missing = tuple(unread)
+    cluster = a_cluster(unread=[each for each in missing if each not in _MORE], **of)
+    more = tuple(
+        KindRead(each, ReadState.FORBIDDEN if each in missing else ReadState.READ, detail="forbidden") for each in _MORE
+    )
+    steps = tuple(Version(1, minor) for minor in range(now.minor + 1, target.minor + 1))
+    return CheckFacts(replace(cluster, reads=(*cluster.reads, *more)), Way(now, target, steps, "as told"))
+
+
+def found(code: Code, given: CheckFacts) -> tuple[Finding, ...]:
+    """What is found with that code alone."""
+    checks = chosen([code.name])
+    assert set(code.needs) <= set(kinds_of(checks))
+    return plan_check(given, checks, Wish(frozenset([code.name]))).findings
+
+
+def only(code: Code, given: CheckFacts) -> Finding:
+    (finding,) = found(code, given)
+    assert finding.code == code
+    return finding

@@ -1,0 +1,122 @@
+"""A check beside an earlier one: what was looked for, and which unknown answers hide what they would have found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.baseline.side import read_of
+from kubectl_eksdoc.check.against import against
+from kubectl_eksdoc.check.plan import CheckPlan, Wish, plan_check
+from kubectl_eksdoc.check.registry import ALL, CODES, chosen
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.earlier import Earlier, FindingOutline
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.kinds import BUDGETS
+from tests.check.healthy import healthy
+from tests.render.check.checked import SKEW, accepted
+
+PLAN_OF = Subject("Command", "coredns-lameduck")
+
+
+def a_plan(*found: Finding, wish: Wish = Wish()) -> CheckPlan:
+    """Of every check there is, which find nothing but `found`."""
+    checks = [replace(each, judge=lambda _: ()) for each in ALL]
+    return plan_check(healthy(), [*checks, *_finding(found)], wish)
+
+
+def _finding(found: tuple[Finding, ...]) -> list[Any]:
+    return [replace(chosen([each.code.name])[0], judge=lambda _, one=each: (one,)) for each in found]
+
+
+def an_earlier(*found: FindingOutline, **more: Any) -> Earlier:
+    cluster = healthy().cluster
+    earlier = Earlier("x", cluster.identity, cluster.source, cluster.observed_at, "1", {}, read_of(cluster), found)
+    return replace(earlier, **{"codes": frozenset(code.name for code in CODES), **more})
+
+
+def said(code: Code, kind: str = "Deployment") -> FindingOutline:
+    return FindingOutline(code.name, Subject(kind, "web", "shop"), Severity.HIGH, Status.FAIL, "because")
+
+
+def unknown(code: Code, subject: Subject) -> Finding:
+    return Finding(code, Severity.HIGH, Status.UNKNOWN, subject, "may not be read", missing="x")
+
+
+def changes(earlier: Earlier, plan: CheckPlan, **options: object) -> list[tuple[str, str]]:
+    return [(each.became.value, each.either.code) for each in against(earlier, plan, options).changes]
+
+
+def test_what_is_new_and_what_is_fixed() -> None:
+    earlier = an_earlier(said(Code.of("budget-never-allows")))
+    assert changes(earlier, a_plan(SKEW)) == [("new", SKEW.code.name), ("fixed", "budget-never-allows")]
+
+
+def test_a_command_that_could_not_be_asked_hides_all_that_it_would_find() -> None:
+    for whole, code in (
+        (Code.of("check-dns"), Code.of("dns-lameduck-short")),
+        (Code.of("check-drain"), Code.of("budget-never-allows")),
+    ):
+        found = changes(an_earlier(said(code)), a_plan(unknown(whole, PLAN_OF)))
+        assert ("not-known-any-more", code.name) in found and not any(what == "fixed" for what, _ in found)
+
+
+def test_what_a_summed_up_command_judges_by_must_have_been_read_in_both() -> None:
+    plan = a_plan()
+    reads = tuple(each for each in plan.facts.cluster.reads if each.resource != BUDGETS)
+    blind = replace(plan, facts=replace(plan.facts, cluster=replace(plan.facts.cluster, reads=reads)))
+    (change,) = against(an_earlier(said(Code.of("budget-never-allows"))), blind, {}).changes
+    assert (change.became.value, change.why) == ("not-judged-this-time", "not read: poddisruptionbudgets.policy")
+    (change,) = against(an_earlier(said(Code.of("budget-never-allows")), read=frozenset()), plan, {}).changes
+    assert change.became.value == "fixed"
+
+
+def test_of_a_drain_a_code_hides_only_its_own() -> None:
+    plan = a_plan(unknown(Code.of("landing-unsure"), Subject("Cluster", "prod")))
+    assert ("fixed", "budget-never-allows") in changes(an_earlier(said(Code.of("budget-never-allows"))), plan)
+    earlier = an_earlier(said(Code.of("landing-unsure")))
+    assert ("not-known-any-more", "landing-unsure") in changes(earlier, plan)
+
+
+def test_only_and_gate_and_symptom_of_either() -> None:
+    earlier = an_earlier(said(Code.of("budget-never-allows")))
+    only = a_plan(wish=Wish(only=frozenset({"kubelet-skew"})))
+    assert changes(earlier, only, only=["kubelet-skew"]) == [("not-judged-this-time", "budget-never-allows")]
+    assert changes(earlier, a_plan(), symptom="dns") == [("not-judged-this-time", "budget-never-allows")]
+    both = replace(earlier, options={"symptom": "dns"})
+    assert changes(both, a_plan(), symptom="dns") == [("fixed", "budget-never-allows")]
+    narrow = an_earlier(options={"only": ["nodes-behind"]})
+    assert against(narrow, a_plan(SKEW), {}).changes[0].why == "its check was not made"
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "expected"),
+    [
+        (["a.yaml"], [], "not-judged-this-time"),
+        (["a.yaml"], ["a.yaml", "b.yaml"], "fixed"),
+        (["a.yaml", "b.yaml"], ["a.yaml"], "not-judged-this-time"),
+    ],
+)
+def test_manifests_that_are_not_named_are_not_judged(then: list[str], now: list[str], expected: str) -> None:
+    earlier = an_earlier(said(Code.of("api-in-manifest"), "File"), options={"filename": then})
+    assert changes(earlier, a_plan(), filename=now) == [(expected, "api-in-manifest")]
+
+
+def test_a_code_of_several_gates_is_not_judged_by_one_of_them() -> None:
+    several = next(code for code in CODES if len({each.gate for each in chosen([code.name])}) > 1)
+    earlier = an_earlier(said(several))
+    assert changes(earlier, a_plan(), gate="after") == [("not-judged-this-time", several.name)]
+    assert changes(replace(earlier, options={"gate": "after"}), a_plan(), gate="after") == [("fixed", several.name)]
+
+
+def test_what_is_suppressed_is_told_as_that() -> None:
+    plan = a_plan(SKEW, wish=Wish(suppressions=(accepted(SKEW),)))
+    assert changes(an_earlier(), plan) == [("suppressed", SKEW.code.name)]
+
+
+def test_a_way_that_went_on_is_a_note() -> None:
+    way = f"{str(healthy().way.now)[1:]} → {str(healthy().way.target)[1:]}"
+    assert against(an_earlier(way=way), a_plan(), {}).notes == ()
+    assert len(against(an_earlier(way="1.1 → 1.2"), a_plan(), {}).notes) == 1

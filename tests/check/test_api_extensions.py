@@ -1,0 +1,146 @@
+"""APIServices that are not available, and definitions that nobody converts or that lie in old versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_usage import ApiService, Callee, DefinedVersion, Definition
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Severity, Status, Subject
+from kubectl_eksdoc.model.network import Endpoint, EndpointSlice, Service
+from tests.check.of_cluster import facts, found, only
+
+V1, BETA = DefinedVersion("v1", True), DefinedVersion("v1beta1", True)
+SERVED = (EndpointSlice("ops", "hook", (Endpoint("1", "hook-0"),)),)
+HOOK = Callee("ops", "hook")
+
+
+def an_api(available: str, group: str = "metrics.k8s.io", **more: Any) -> ApiService:
+    service = Callee("kube-system", "metrics-server")
+    return ApiService(f"v1beta1.{group}", group, "v1beta1", service, available, **more)
+
+
+def a_definition(*versions: DefinedVersion, **more: Any) -> Definition:
+    stored = more.pop("stored", ("v1",))
+    return Definition("backups.example.com", "Backup", versions or (V1, BETA), stored, **more)
+
+
+def converted(*definitions: Definition, slices: tuple[EndpointSlice, ...] = (), **more: Any) -> CheckFacts:
+    given = {"definitions": definitions, "services": [Service("ops", "hook")], "endpoint_slices": slices}
+    return facts(**(given | more))
+
+
+def test_groups_that_are_available() -> None:
+    assert (
+        found(
+            Code.of("apiservice-down"), facts(api_services=[an_api("True"), ApiService("v1.", "", "v1", None, "True")])
+        )
+        == ()
+    )
+
+
+def test_a_group_that_is_not() -> None:
+    down = an_api("False", reason="MissingEndpoints", message="no addresses")
+    finding = only(Code.of("apiservice-down"), facts(api_services=[down]))
+    assert (finding.status, finding.severity) == (Status.FAIL, Severity.HIGH)
+    assert finding.subject == Subject("APIService", "v1beta1.metrics.k8s.io")
+    assert "autoscalers by CPU or memory do not scale" in finding.message
+    assert finding.evidence[0] == "MissingEndpoints: no addresses"
+    assert "Terminating" in finding.evidence[1]
+    assert [each.command for each in finding.remedy] == [
+        "kubectl describe apiservice v1beta1.metrics.k8s.io",
+        "kubectl get endpointslices -n kube-system -l kubernetes.io/service-name=metrics-server",
+        "kubectl get apiservice v1beta1.metrics.k8s.io -o yaml > v1beta1.metrics.k8s.io.yaml"
+        " && kubectl delete apiservice v1beta1.metrics.k8s.io",
+    ]
+
+
+def test_a_group_that_nobody_here_knows() -> None:
+    finding = only(Code.of("apiservice-down"), facts(api_services=[an_api("False", "store.example.com")]))
+    assert finding.message == "nobody answers for store.example.com/v1beta1"
+
+
+@pytest.mark.parametrize("said", ["", "Unknown"])
+def test_a_group_of_which_nothing_is_said(said: str) -> None:
+    assert only(Code.of("apiservice-down"), facts(api_services=[an_api(said)])).status is Status.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("code", "resource"),
+    [
+        (Code.of("apiservice-down"), kinds.API_SERVICES),
+        (Code.of("crd-conversion"), kinds.DEFINITIONS),
+        (Code.of("crd-stored-version"), kinds.DEFINITIONS),
+    ],
+)
+def test_what_may_not_be_listed_is_named(code: Any, resource: kinds.Resource) -> None:
+    finding = only(code, facts(unread=[resource]))
+    assert (finding.status, finding.missing) == (Status.UNKNOWN, f"list {resource.full_name}")
+
+
+def test_somebody_converts_or_nobody_has_to() -> None:
+    assert found(Code.of("crd-conversion"), converted(a_definition(converter=HOOK), slices=SERVED)) == ()
+    assert found(Code.of("crd-conversion"), converted(a_definition(), services=[])) == ()
+
+
+def test_nobody_converts() -> None:
+    finding = only(Code.of("crd-conversion"), converted(a_definition(converter=HOOK)))
+    assert (finding.severity, finding.subject.name) == (Severity.HIGH, "backups.example.com")
+    assert finding.message.startswith("Service ops/hook has no ready endpoint: objects of Backup")
+    assert finding.evidence == ("served: v1, v1beta1", "stored: v1")
+    finding = only(Code.of("crd-conversion"), converted(a_definition(converter=HOOK), services=[]))
+    assert finding.message.startswith("there is no Service ops/hook")
+
+
+def test_one_version_alone_asks_nobody() -> None:
+    finding = only(Code.of("crd-conversion"), converted(a_definition(V1, converter=HOOK)))
+    assert (finding.severity, "nobody asks it now" in finding.message) == (Severity.LOW, True)
+    two = a_definition(V1, converter=HOOK, stored=("v1alpha1", "v1"))
+    assert only(Code.of("crd-conversion"), converted(two)).severity is Severity.HIGH
+
+
+@pytest.mark.parametrize("converter", [Callee(url="https://hook.example.com"), Callee()])
+def test_who_converts_elsewhere_cannot_be_told(converter: Callee) -> None:
+    finding = only(Code.of("crd-conversion"), converted(a_definition(converter=converter)))
+    assert (finding.status, finding.severity) == (Status.UNKNOWN, Severity.INFO)
+
+
+@pytest.mark.parametrize("resource", [kinds.SERVICES, kinds.ENDPOINT_SLICES])
+def test_converters_that_were_not_read(resource: kinds.Resource) -> None:
+    finding = only(Code.of("crd-conversion"), converted(a_definition(converter=HOOK), unread=[resource]))
+    assert (finding.status, finding.missing) == (Status.UNKNOWN, f"list {resource.full_name}")
+    assert found(Code.of("crd-conversion"), converted(a_definition(), unread=[resource])) == ()
+
+
+def test_a_converter_outside() -> None:
+    outside = [Service("ops", "hook", "ExternalName")]
+    assert (
+        only(Code.of("crd-conversion"), converted(a_definition(converter=HOOK), services=outside)).status
+        is Status.UNKNOWN
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "why"),
+    [
+        (DefinedVersion("v1alpha1", True, deprecated=True), "deprecated"),
+        (DefinedVersion("v1alpha1"), "not served any more"),
+        (DefinedVersion("v2"), "not defined any more"),
+    ],
+)
+def test_a_stored_version_that_ends(old: DefinedVersion, why: str) -> None:
+    finding = only(Code.of("crd-stored-version"), facts(definitions=[a_definition(old, V1, stored=("v1alpha1", "v1"))]))
+    assert (finding.status, finding.severity) == (Status.FAIL, Severity.LOW)
+    assert finding.message == f"some of its objects may lie in v1alpha1, which is {why}"
+
+
+def test_versions_that_live() -> None:
+    old = DefinedVersion("v1alpha1", True, deprecated=True)
+    assert (
+        found(Code.of("crd-stored-version"), facts(definitions=[a_definition(old, V1, BETA, stored=("v1beta1", "v1"))]))
+        == ()
+    )

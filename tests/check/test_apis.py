@@ -1,0 +1,359 @@
+"""Removed APIs: every row of the table is found by each source for exactly the ways that cross its removal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.amazon.upgrades.removed_apis import ROWS, RemovedApi, removed_api
+from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before, resource_of
+from kubectl_eksdoc.check.checks import apis
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.model.api_objects import Named
+from kubectl_eksdoc.model.api_usage import (
+    ApiTold,
+    Document,
+    KindTold,
+    Manifest,
+    Release,
+    Unread,
+    Written,
+    WrittenBy,
+    WrittenObject,
+)
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.versions import Version
+from tests.builders import a_cluster
+from tests.for_each import for_each
+
+EACH_ROW = for_each("row", ROWS, ids=lambda row: f"{row.api_version}/{row.kind}")
+UPGRADES = Path(__file__).parents[1] / "data" / "upgrades"
+FORBIDDEN = Unknown("the server refuses it", "list somethings")
+
+
+def a_way(now: int, target: int) -> Way:
+    steps = tuple(Version(1, minor) for minor in range(now + 1, target + 1))
+    return Way(Version(1, now), Version(1, target), steps, "as EKS describes it")
+
+
+def found(code: Code, way: Way, told: ApiTold) -> tuple[Finding, ...]:
+    """By all checks of a code."""
+    facts = CheckFacts(a_cluster(), way, api=told)
+    return tuple(finding for check in apis.CHECKS if code in check.codes for finding in check.judge(facts))
+
+
+def failing(findings: Iterable[Finding], *severities: Severity) -> list[Finding]:
+    return [each for each in findings if each.status is Status.FAIL and (not severities or each.severity in severities)]
+
+
+def the(api_version: str, kind: str) -> RemovedApi:
+    row = removed_api(api_version, kind)
+    assert row is not None
+    return row
+
+
+VAP = the("admissionregistration.k8s.io/v1beta1", "ValidatingAdmissionPolicy")
+PDB = the("policy/v1beta1", "PodDisruptionBudget")
+HPA = the("autoscaling/v2beta2", "HorizontalPodAutoscaler")
+FLOW = the("flowcontrol.apiserver.k8s.io/v1beta3", "FlowSchema")
+
+
+def of(row: RemovedApi, name: str = "web") -> Named:
+    return Named(row.replacement or row.api_version, row.kind, "shop", name)
+
+
+def applied(row: RemovedApi) -> Written:
+    return Written(WrittenBy.LAST_APPLIED, row.api_version, row.kind)
+
+
+def managed(row: RemovedApi, manager: str, api_version: str = "") -> Written:
+    return Written(WrittenBy.MANAGED_FIELDS, api_version or row.api_version, row.kind, manager, "Update", "t")
+
+
+def objects(row: RemovedApi, *signs: Written, name: str = "web", kept: bool = False) -> ApiTold:
+    """One object with these signs; of every other kind there is none."""
+    own = resource_of(row) if row.resource else Resource(row.kind, "")
+    some = KindTold(own, (WrittenObject(of(row, name), signs, kept),))
+    every = (resource_of(each) for each in ROWS if each.resource)
+    others = {each.full_name: KindTold(each, ()) for each in every if each.full_name != own.full_name}
+    return ApiTold(written=(some, *others.values()))
+
+
+def metric(row: RemovedApi, removed: str = "") -> str:
+    resource, _, sub = row.resource.partition("/")
+    labels = f'group="{row.group}",removed_release="{removed or str(row.removed)[1:]}",resource="{resource}"'
+    return f'apiserver_requested_deprecated_apis{{{labels},subresource="{sub}",version="{row.version}"}} 1'
+
+
+def a_manifest(row: RemovedApi, path: str = "deploy/web.yaml") -> Manifest:
+    return Manifest(path, (Document(Named(row.api_version, row.kind, "shop", "web"), 12),))
+
+
+def a_release(manifest: Manifest | Unknown) -> ApiTold:
+    return ApiTold(releases=(Release("shop", "web", 3, "deployed", manifest),))
+
+
+def sources(row: RemovedApi) -> dict[Code, ApiTold]:
+    told = {
+        Code.of("api-written"): objects(row, applied(row)),
+        Code.of("api-in-helm"): a_release(a_manifest(row, "")),
+        Code.of("api-in-manifest"): ApiTold(manifests=(a_manifest(row),)),
+    }
+    return told | {Code.of("api-requested"): ApiTold((metric(row),))} if row.resource else told
+
+
+@EACH_ROW
+def test_each_row_is_found_by_each_source_on_exactly_the_ways_that_cross_its_removal(row: RemovedApi) -> None:
+    at = row.removed.minor
+    worst = Severity.MEDIUM if row.planned else Severity.HIGH
+    for code, told in sources(row).items():
+        for now, target in ((at - 1, at), (at - 2, at), (at - 1, at + 1), (at - 2, at + 3)):
+            (finding,) = failing(found(code, a_way(now, target), told))
+            assert finding.severity is worst and finding.remedy and row.source.document in finding.evidence[-1]
+        for now, target in ((at - 2, at - 1), (at - 1, at - 1), (at - 3, at - 1)):
+            assert failing(found(code, a_way(now, target), told)) == []
+        for now, target in ((at, at + 1), (at, at), (at + 1, at + 2)):
+            today = failing(found(code, a_way(now, target), told))
+            assert all("not served since" in each.message and each.severity is not Severity.HIGH for each in today)
+            assert len(today) == (1 if code in (Code.of("api-in-helm"), Code.of("api-in-manifest")) else 0)
+
+
+@EACH_ROW
+def test_what_is_gone_is_refused_today(row: RemovedApi) -> None:
+    at, told = row.removed.minor, objects(row, applied(row))
+    assert failing(found(Code.of("api-refused-today"), a_way(at - 1, at), told)) == []
+    (finding,) = failing(found(Code.of("api-refused-today"), a_way(at, at + 1), told))
+    assert finding.severity is Severity.LOW and "not served since" in finding.message
+    assert failing(found(Code.of("api-refused-today"), a_way(at, at + 1), objects(row, managed(row, "kubectl")))) == []
+
+
+@EACH_ROW
+def test_the_objects_of_each_row_are_listed_on_the_way_where_there_are_any(row: RemovedApi) -> None:
+    at = row.removed.minor
+    listed = row.resource and resource_of(row) in going(Version(1, at - 1), Version(1, at))
+    stored = not row.kind.endswith(("Review", "Eviction", "ExecCredential", "APIGroupDiscovery"))
+    beside = [each for each in ROWS if (each.kind, each.removed) == (row.kind, row.removed) and not each.alpha]
+    assert bool(listed) == (stored and bool(beside))
+    assert not row.resource or resource_of(row) not in going(Version(1, at), Version(1, at))
+
+
+# The metric ----------------------------------------------------------------------------------
+
+
+def test_requests_name_nobody_and_tell_who_does() -> None:
+    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiTold((metric(VAP),)))
+    assert str(finding.subject) == "validatingadmissionpolicies.v1beta1.admissionregistration.k8s.io"
+    commands = [each.command for each in finding.remedy]
+    assert "--filter kubernetesVersions=1.34" in commands[0] and "--cluster-name prod" in commands[0]
+    assert "/aws/eks/prod/cluster" in commands[1] and "k8s.io/deprecated" in commands[1]
+
+
+def test_no_requests_pass_and_prove_nothing() -> None:
+    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiTold(()))
+    assert finding.status is Status.PASS and "no proof" in finding.evidence[0]
+
+
+def test_a_metric_that_cannot_be_had_or_read_is_unknown() -> None:
+    for lines in (FORBIDDEN, ("apiserver_requested_deprecated_apis{group=",)):
+        (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiTold(lines))
+        assert finding.status is Status.UNKNOWN and finding.missing
+    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiTold(FORBIDDEN))
+    assert finding.remedy[-1].command.startswith("aws eks list-insights")
+
+
+def test_where_nothing_goes_nobody_needs_the_metric() -> None:
+    assert found(Code.of("api-requested"), a_way(33, 33), ApiTold(FORBIDDEN)) == ()
+    assert found(Code.of("api-requested"), a_way(32, 33), ApiTold((metric(VAP),)))[0].status is Status.PASS
+    assert found(Code.of("api-requested"), a_way(34, 35), ApiTold((metric(HPA),)))[0].status is Status.PASS
+
+
+def test_a_release_that_only_the_server_knows_is_believed() -> None:
+    line = metric(VAP).replace("validatingadmissionpolicies", "somethings")
+    (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiTold((line,)))
+    assert finding.status is Status.FAIL and "1.34" in finding.message
+
+
+# Objects -------------------------------------------------------------------------------------
+
+
+def test_a_manifest_is_shown_and_converted_by_commands() -> None:
+    (finding,) = failing(found(Code.of("api-written"), a_way(25, 26), objects(HPA, applied(HPA))))
+    assert finding.remedy[0].command == (
+        "kubectl apply view-last-applied horizontalpodautoscalers.autoscaling web -n shop -o yaml > web.yaml"
+        " && kubectl convert -f web.yaml --output-version autoscaling/v2"
+    )
+
+
+def test_what_follows_may_go_itself() -> None:
+    row = the("flowcontrol.apiserver.k8s.io/v1beta2", "FlowSchema")
+    (finding,) = failing(found(Code.of("api-written"), a_way(28, 32), objects(row, applied(row))))
+    assert "v1beta3 goes itself with 1.32" in finding.remedy[0].text
+
+
+def test_a_client_is_named_and_may_have_written_long_ago() -> None:
+    (finding,) = found(
+        Code.of("api-written"), a_way(33, 34), objects(VAP, managed(VAP, "helm"), managed(VAP, "policy-webhook"))
+    )
+    assert finding.severity is Severity.MEDIUM and "helm and policy-webhook wrote it" in finding.message
+    assert any("until the same manager writes again" in each for each in finding.evidence)
+    assert [each.text.split(".")[0] for each in finding.remedy] == [
+        "Upgrade its chart, and the release with it",
+        "Update policy-webhook, or the manifests that it applies",
+    ]
+
+
+def test_the_version_that_goes_first_is_told_of_who_wrote_it() -> None:
+    older = the("flowcontrol.apiserver.k8s.io/v1beta2", "FlowSchema")
+    (finding,) = found(
+        Code.of("api-written"), a_way(28, 32), objects(FLOW, managed(FLOW, "late"), managed(older, "early"))
+    )
+    assert finding.message.startswith("early wrote it in flowcontrol.apiserver.k8s.io/v1beta2, which Kubernetes 1.29")
+    assert len([each for each in finding.evidence if each.startswith("managedFields")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("manager", "name", "kept"),
+    [
+        ("api-priority-and-fairness-config-producer-v1", "exempt", False),
+        ("kubectl", "catch-all", True),
+        ("eks-internal", "eks-exempt", False),
+        ("kube-controller-manager", "web", False),
+    ],
+)
+def test_what_nobody_has_to_mind_passes_and_says_why(manager: str, name: str, kept: bool) -> None:
+    (finding,) = found(
+        Code.of("api-written"), a_way(31, 32), objects(FLOW, managed(FLOW, manager), name=name, kept=kept)
+    )
+    assert (finding.status, finding.severity) == (Status.PASS, Severity.INFO)
+    assert finding.message.startswith("written in flowcontrol.apiserver.k8s.io/v1beta3: ")
+
+
+def test_what_kubectl_wrote_before_it_applied_a_newer_version_passes() -> None:
+    newer = Written(WrittenBy.LAST_APPLIED, "admissionregistration.k8s.io/v1", VAP.kind)
+    old = managed(VAP, "kubectl-client-side-apply")
+    (finding,) = found(Code.of("api-written"), a_way(33, 34), objects(VAP, newer, old))
+    assert finding.status is Status.PASS and "applied it in a newer version" in finding.message
+    assert failing(found(Code.of("api-written"), a_way(33, 34), objects(VAP, newer, managed(VAP, "kubectl-edit"))))
+    assert failing(found(Code.of("api-written"), a_way(33, 34), objects(VAP, old)))
+
+
+def test_what_is_written_in_a_version_that_stays_is_silent() -> None:
+    assert found(Code.of("api-written"), a_way(33, 34), objects(VAP, managed(VAP, "kubectl", VAP.replacement))) == ()
+
+
+def test_objects_that_cannot_be_listed_are_unknown_one_by_one() -> None:
+    told = ApiTold(written=(KindTold(resource_of(VAP), Unknown("forbidden", "list vap")),))
+    policies, bindings = found(Code.of("api-written"), a_way(33, 34), told)
+    assert (policies.status, policies.missing) == (Status.UNKNOWN, "list vap")
+    assert [each.command for each in policies.remedy] == [""]  # the right is to be granted, whatever was read
+    assert bindings.status is Status.UNKNOWN and "validatingadmissionpolicybindings" in str(bindings.subject)
+    assert found(Code.of("api-written"), a_way(32, 33), ApiTold()) == ()
+
+
+def test_what_a_dump_does_not_hold_is_added_to_it() -> None:
+    told = ApiTold(written=(KindTold(resource_of(VAP), Unknown("the snapshot x holds none")),))
+    policies, _ = found(Code.of("api-written"), a_way(33, 34), told)
+    command = "kubectl get validatingadmissionpolicies.admissionregistration.k8s.io -A -o json --show-managed-fields"
+    assert policies.remedy == (Remedy("Add them to the dump:", f"{command} > validatingadmissionpolicies.json"),)
+
+
+def test_objects_without_managed_fields_do_not_tell_of_clients() -> None:
+    nothing = (KindTold(each, (), Unknown("no managedFields")) for each in going(Version(1, 33), Version(1, 34)))
+    findings = found(Code.of("api-written"), a_way(33, 34), ApiTold(written=tuple(nothing)))
+    assert [each.status for each in findings] == [Status.UNKNOWN] * 2
+
+
+def test_which_manifests_are_refused_today_is_unknown_at_once() -> None:
+    told = ApiTold(written=tuple(KindTold(each, FORBIDDEN) for each in gone_before(Version(1, 33))))
+    (finding,) = found(Code.of("api-refused-today"), a_way(33, 34), told)
+    assert (finding.status, finding.severity, finding.missing) == (Status.UNKNOWN, Severity.LOW, "list somethings")
+    assert found(Code.of("api-refused-today"), a_way(33, 34), objects(PDB)) == ()
+
+
+# Helm and files ------------------------------------------------------------------------------
+
+
+def test_a_release_tells_how_to_see_and_to_mend_it() -> None:
+    (finding,) = found(Code.of("api-in-helm"), a_way(24, 25), a_release(a_manifest(PDB, "")))
+    assert str(finding.subject) == "shop/web" and "PodDisruptionBudget shop/web" in finding.evidence
+    assert finding.remedy[0].command == "helm get manifest web -n shop"
+    assert not any("mapkubeapis" in each.command for each in finding.remedy)
+    assert finding.remedy[-1].text.endswith("helm mapkubeapis web -n shop")
+
+
+@for_each("row", [each for each in ROWS if each.resource], ids=lambda row: f"{row.api_version}/{row.kind}")
+def test_mapkubeapis_is_named_only_for_what_is_in_its_map(row: RemovedApi) -> None:
+    """Its map is beside the table of this tool, as it was published."""
+    release = a_release(a_manifest(row, ""))
+    mapped = [row.api_version, row.kind] in json.loads((UPGRADES / "mapkubeapis.json").read_text())
+    (finding, *_) = found(Code.of("api-in-helm"), a_way(row.removed.minor - 1, row.removed.minor), release)
+    assert ("helm mapkubeapis web" in finding.remedy[-1].text) is mapped
+    assert ("has no mapping" in finding.remedy[-1].text) is not mapped
+
+
+def test_hooks_of_a_release_are_told_by_themselves() -> None:
+    release = Release("shop", "web", 3, "deployed", Manifest(""), a_manifest(PDB, ""))
+    for way, when in ((a_way(24, 25), "then"), (a_way(25, 26), "today")):
+        (finding,) = found(Code.of("api-in-helm"), way, ApiTold(releases=(release,)))
+        assert finding.message.startswith("its hooks have 1 of kind") and f": {when} what runs" in finding.message
+
+
+def test_a_release_whose_name_looks_like_a_flag_is_none() -> None:
+    told = ApiTold(releases=(Release("shop", "--kube-token=x", 3, "deployed", a_manifest(PDB, "")),))
+    (finding,) = found(Code.of("api-in-helm"), a_way(24, 25), told)
+    assert finding.remedy[0].command == "helm get manifest -n shop -- --kube-token=x"
+
+
+def test_releases_that_cannot_be_read_are_unknown() -> None:
+    for told in (ApiTold(releases=FORBIDDEN), a_release(FORBIDDEN), a_release(Manifest("", (), (Unread(3, "odd"),)))):
+        (finding,) = found(Code.of("api-in-helm"), a_way(33, 34), told)
+        assert finding.status is Status.UNKNOWN and finding.missing
+
+
+def test_releases_without_such_a_version_are_silent() -> None:
+    assert found(Code.of("api-in-helm"), a_way(33, 34), ApiTold(releases=())) == ()
+    fine = Manifest("", (Document(Named("policy/v1", "PodDisruptionBudget", "", "web"), 1),))
+    assert found(Code.of("api-in-helm"), a_way(33, 34), a_release(fine)) == ()
+    assert found(Code.of("api-in-manifest"), a_way(33, 34), ApiTold(manifests=(fine,))) == ()
+    assert found(Code.of("api-in-manifest"), a_way(33, 34), ApiTold()) == ()
+
+
+def test_a_file_is_named_with_its_line_and_converted() -> None:
+    (finding,) = found(
+        Code.of("api-in-manifest"), a_way(33, 34), ApiTold(manifests=(a_manifest(VAP, "deploy/-x y.yaml"),))
+    )
+    assert finding.evidence[0] == "deploy/-x y.yaml:12 ValidatingAdmissionPolicy shop/web"
+    convert = "kubectl convert -f 'deploy/-x y.yaml' --output-version admissionregistration.k8s.io/v1"
+    assert finding.remedy[0].command == convert
+
+
+def test_standard_input_is_not_asked_for_again() -> None:
+    (finding,) = found(Code.of("api-in-manifest"), a_way(33, 34), ApiTold(manifests=(a_manifest(VAP, "-"),)))
+    assert str(finding.subject) == "standard input" and not any(each.command for each in finding.remedy)
+
+
+def test_files_and_templates_that_cannot_be_read_are_unknown() -> None:
+    broken, template = Unread(3, "it is no YAML"), Unread(9, "it is no YAML", True)
+    told = ApiTold(manifests=(Manifest("a.yaml", (), (broken, broken, template)),))
+    first, second = found(Code.of("api-in-manifest"), a_way(33, 34), told)
+    assert (first.status, first.severity) == (Status.UNKNOWN, Severity.MEDIUM) and "a.yaml:3" in first.message
+    assert (second.status, second.severity) == (Status.UNKNOWN, Severity.MEDIUM)
+    assert "helm template" in second.remedy[0].text
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "known"),
+    [("policy/v1beta1", "podDisruptionBudget", False), ("policy/v1", "X", True), ("example.org/v1beta1", "X", True)],
+)
+def test_a_mistyped_kind_of_a_version_that_is_gone_never_passes(api_version: str, kind: str, known: bool) -> None:
+    file = Manifest("a.yaml", (Document(Named(api_version, kind, "", "web"), 4),))
+    findings = found(Code.of("api-in-manifest"), a_way(33, 34), ApiTold(manifests=(file,)))
+    assert [each.status for each in findings] == [Status.UNKNOWN] * (not known)
+    assert known or "a.yaml:4, policy/v1beta1 has no kind podDisruptionBudget" in findings[0].message

@@ -1,0 +1,112 @@
+"""Findings of one root cause are counted once, and the causes are in the order in which they decide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.causes import AWS, RootCause, among, root_causes
+from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from tests.check.healthy import healthy
+from tests.render.check.checked import SKEW, STUCK, UNFIT, check
+
+CONTROL, NODES = Gate.BEFORE_CONTROL_PLANE, Gate.BEFORE_NODES
+API = Subject("API", "policy/v1beta1")
+
+
+def of(*found: Finding, gate: Gate | None = NODES) -> tuple[RootCause, ...]:
+    return root_causes((each, gate) for each in found)
+
+
+def a_finding(code: str, kind: str, name: str, namespace: str = "", severity: Severity = Severity.HIGH) -> Finding:
+    return replace(SKEW, code=Code.of(code), subject=Subject(kind, name, namespace), severity=severity)
+
+
+def test_one_old_api_is_one_cause_wherever_it_is_found() -> None:
+    helm = replace(a_finding("api-in-helm", "HelmRelease", "web", "shop"), root_cause=API)
+    written = replace(a_finding("api-written", "PodDisruptionBudget", "db", "shop"), root_cause=API)
+    (cause,) = of(written, helm)
+    assert cause.subject == API and cause.findings == (helm, written)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("ami-al2", "Nodegroup", "blue"), ("imds-successor", "NodeGroup", "blue")),
+        (("pods-bouncing", "Deployment", "web", "shop"), ("budget-unhealthy", "PodDisruptionBudget", "web", "shop")),
+        (("interruption-queue", "Queue", "prod"), ("interruption-rule", "Rules", "spot")),
+        (("interruption-rights", "Role", "karpenter"), ("dns-notices-unheard", "Deployment", "coredns", "kube-system")),
+    ],
+)
+def test_what_is_of_one_thing_is_one_cause(first: tuple[str, ...], second: tuple[str, ...]) -> None:
+    assert len(of(a_finding(*first), a_finding(*second))) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("ami-al2", "Nodegroup", "blue"), ("ami-al2", "Nodegroup", "green")),
+        (("pods-bouncing", "Deployment", "web", "shop"), ("pods-bouncing", "Deployment", "web", "test")),
+        (("support-extended", "Cluster", "prod"), ("budget-missing", "Cluster", "prod")),
+    ],
+)
+def test_what_is_of_several_things_is_several_causes(first: tuple[str, ...], second: tuple[str, ...]) -> None:
+    assert len(of(a_finding(*first), a_finding(*second))) == 2
+
+
+def test_one_right_that_is_missing_is_one_cause() -> None:
+    lacking = [replace(UNFIT, subject=Subject("Addon", name)) for name in ("coredns", "vpc-cni")]
+    (cause,) = of(*lacking)
+    assert cause.subject == Subject("Right", "eks:DescribeAddonVersions")
+    assert len(of(*(replace(each, missing="its configuration") for each in lacking))) == 2, "a fact is of its subject"
+
+
+def test_nothing_of_aws_is_one_cause() -> None:
+    why = Unknown("no credentials were found")
+    blind = [
+        replace(UNFIT, subject=Subject("Addon", name), message=f"whether it fits is not known: {why.why}", missing="it")
+        for name in ("coredns", "vpc-cni")
+    ]
+    plan = plan_check(healthy(eks=why), [check(Area.ADDONS, NODES, *blind, STUCK)], Wish())
+    assert [each.subject for each in plan.causes] == [STUCK.subject, AWS]
+    assert plan.causes[1].do.command == "kubectl eksdoc check --no-aws"
+
+
+def test_what_the_next_step_waits_for_comes_first_then_the_worst() -> None:
+    low = a_finding("subnet-addresses", "Subnet", "a", severity=Severity.LOW)
+    critical = a_finding("pods-bouncing", "Deployment", "web", "shop", Severity.CRITICAL)
+    high = a_finding("pod-protected", "Deployment", "db", "shop")
+    found = root_causes([(high, NODES), (critical, NODES), (low, CONTROL), (UNFIT, CONTROL)])
+    assert [each.first for each in found] == [low, UNFIT, critical, high], "what is not known comes after what fails"
+
+
+def test_a_cause_stands_before_the_first_step_that_waits_for_one_of_its_findings() -> None:
+    later, sooner = a_finding("ami-al2", "Nodegroup", "blue"), a_finding("insight-error", "Insight", "Amazon Linux 2")
+    (cause,) = root_causes([(later, NODES), (replace(sooner, root_cause=later.subject), CONTROL)])
+    assert cause.gate is CONTROL
+    assert among([cause], [later]) == (cause,) and among([cause], [STUCK]) == ()
+
+
+def test_each_cause_has_one_command() -> None:
+    with_command = replace(SKEW, remedy=(Remedy("Upgrade them.", "kubectl get nodes"), Remedy("Wait.", "sleep 1")))
+    (cause,) = of(with_command)
+    assert cause.do == Remedy("Upgrade them.", "kubectl get nodes")
+    words = replace(SKEW, remedy=(Remedy("Make a new group."), Remedy("Until then look at it.", "kubectl get nodes")))
+    (cause,) = root_causes([(words, NODES)], reach=Reach(ours=("--demo",)))
+    assert cause.do.text == "Make a new group."
+    assert cause.do.command == "kubectl eksdoc check --only kubelet-skew -o wide --demo"
+
+
+def test_causes_are_of_what_counts_and_may_not_be_unknown() -> None:
+    slight = a_finding("nodes-behind", "Nodegroup", "green", severity=Severity.LOW)
+    well = replace(STUCK, status=Status.PASS)
+    checks = [check(Area.NODES, NODES, SKEW, slight, well), check(Area.ADDONS, NODES, UNFIT)]
+    wish = Wish(fail_on=Severity.MEDIUM, accepted=frozenset({UNFIT.code.name}))
+    plan = plan_check(healthy(), checks, wish)
+    assert [each.first for each in plan.causes] == [SKEW]

@@ -1,0 +1,157 @@
+"""What has changed since a moment: who is told, the newest first, and what nobody looked at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from kubectl_eksdoc.check.changed import Changed, changed
+from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Issue, Update, UpdateHistory
+from kubectl_eksdoc.model.changes import ChangesTold, EventTold, Happened, Revision
+from kubectl_eksdoc.model.findings import Subject
+from tests.builders import NOW, a_cluster, a_node, a_pod, ago, pods
+from tests.check.healthy import healthy, with_aws
+
+TWO_HOURS = timedelta(hours=2)
+QUIET = ChangesTold({"Deployment": (), "DaemonSet": ()}, (), {})
+WEB = Subject("Deployment", "web", "shop")
+
+
+def found(past: ChangesTold = QUIET, since: datetime = NOW - TWO_HOURS, eks: Any = None, **cluster: Any) -> Changed:
+    told = {"cluster_updates": UpdateHistory(()), "group_updates": {}} | (eks or {})
+    return changed(replace(with_aws(healthy(), **told), cluster=a_cluster(**cluster), past=past), since)
+
+
+def said(of: Changed) -> list[tuple[str, str]]:
+    return [(f"{each.subject.kind} {each.subject}", each.what) for each in of.changes]
+
+
+def test_a_quiet_cluster_has_no_changes() -> None:
+    old = ago(9000)
+    assert found(nodes=[a_node()], pods=[a_pod(created_at=old)], since=ago(3000)) == Changed(ago(3000), (), ())
+
+
+def test_nodes_that_came_are_told_by_group_and_those_that_go_each() -> None:
+    nodes = [a_node("a", created_at=ago(60)), a_node("b", created_at=ago(30)), a_node("c", deletion_at=ago(10))]
+    assert said(found(nodes=nodes)) == [
+        ("Node c", "it is being deleted"),
+        ("Nodegroup blue", "2 nodes of 3 came: a, b"),
+    ]
+
+
+def test_pods_are_told_in_masses() -> None:
+    many = pods(3, owner="ReplicaSet/web-1f", created_at=ago(60))
+    single = a_pod("api-1", owner="ReplicaSet/api-1f", created_at=ago(60))
+    others = [a_pod(f"api-{i}", owner="ReplicaSet/api-1f", created_at=ago(90000)) for i in (2, 3)]
+    assert said(found(pods=[*many, single, *others])) == [("Deployment default/web", "3 of its 3 pods are new")]
+
+
+def test_restarts_are_told() -> None:
+    again = a_pod("a", owner="ReplicaSet/web-1f", restarted=True, created_at=ago(90000), ready_at=ago(60))
+    assert said(found(pods=[again])) == [("Deployment default/web", "1 pod of 1 restarted and became Ready again")]
+
+
+def test_templates_are_told_by_their_revisions() -> None:
+    past = replace(QUIET, revisions={"Deployment": (Revision(WEB, ago(60), "7"), Revision(WEB, ago(90000), "6"))})
+    assert said(found(past)) == [("Deployment shop/web", "it was given another pod template (revision 7)")]
+
+
+def test_updates_of_addons_are_told_with_what_became_of_them() -> None:
+    update = Update(
+        "u-1",
+        "AddonUpdate",
+        "Failed",
+        (("AddonVersion", "v2"), ("ResolveConflicts", "OVERWRITE")),
+        ago(60),
+        (Issue("ConfigurationConflict", "x"),),
+    )
+    past = replace(
+        QUIET, addons={"vpc-cni": UpdateHistory((update, replace(update, begun=ago(90000)))), "x": Absent("")}
+    )
+    assert said(found(past)) == [
+        ("Addon vpc-cni", "an update to v2 with OVERWRITE was asked for: Failed: ConfigurationConflict (u-1)")
+    ]
+
+
+def test_warnings_are_told_once_for_each_reason_and_what_is_normal_only_of_nodes() -> None:
+    def event(name: str, kind: str = "Pod", seconds: float = 60, **more: Any) -> EventTold:
+        return EventTold(ago(seconds), "FailedScheduling", Subject(kind, name, "shop"), "no room", **more)
+
+    past = replace(
+        QUIET,
+        events=(
+            event("a", warning=True, count=3),
+            event("b", seconds=50, warning=True),
+            event("c"),
+            EventTold(ago(10), "DisruptionTerminating", Subject("NodeClaim", "n")),
+        ),
+    )
+    assert said(found(past)) == [
+        ("NodeClaim n", "DisruptionTerminating"),
+        ("Pod shop/b", "FailedScheduling (4 times, and of 1 more): no room"),
+    ]
+
+
+def test_whoever_tells_more_is_listed_with_the_rest() -> None:
+    happened = Happened(ago(5), Subject("Nodegroup", "blue"), "an update was asked for", "EKS")
+    past = replace(QUIET, others={"updates of node groups": (happened, replace(happened, at=ago(90000)))})
+    assert said(found(past)) == [("Nodegroup blue", "an update was asked for")]
+
+
+def test_the_newest_is_first() -> None:
+    past = replace(QUIET, revisions={"Deployment": tuple(Revision(WEB, ago(s)) for s in (50, 10, 30))})
+    moments = [each.at for each in found(past).changes]
+    assert moments == sorted(moments, reverse=True)
+
+
+def test_what_was_not_read_is_named_with_the_right_for_it() -> None:
+    denied = Unknown("it is forbidden", "list events")
+    past = ChangesTold(
+        {"Deployment": denied, "DaemonSet": ()}, denied, {"a": Unknown("no")}, {"updates of node groups": Unknown("no")}
+    )
+    assert found(past).unread == (
+        "pod templates of Deployments: it is forbidden (list events)",
+        "Events: it is forbidden (list events)",
+        "updates of add-on a: no",
+        "updates of node groups: no",
+    )
+
+
+def test_nothing_asked_is_nothing_known() -> None:
+    unread = found(ChangesTold()).unread
+    assert [each.split(":")[0] for each in unread] == ["pod templates", "Events", "updates of add-ons"]
+
+
+def test_events_do_not_reach_further_than_an_hour() -> None:
+    assert "Events from more than an hour before: the API server does not keep them" in found().unread
+    assert found(since=ago(1800)).unread == ()
+
+
+def test_updates_beyond_the_latest_are_not_forgotten() -> None:
+    history = UpdateHistory((Update("u", "AddonUpdate", "Successful", (), ago(60)),), 4)
+    assert found(replace(QUIET, addons={"vpc-cni": history}), since=ago(1800)).unread == (
+        "4 earlier updates of add-on vpc-cni: only the latest are described",
+    )
+
+
+def test_it_is_listed_only_where_somebody_asks() -> None:
+    assert plan_check(healthy(), [], Wish()).changes is None
+    assert plan_check(healthy(), [], Wish(since=ago(60))).changes is not None
+
+
+def test_updates_of_the_cluster_and_of_node_groups_are_told() -> None:
+    update = Update("u", "VersionUpdate", "Successful", (("Version", "1.33"),), ago(60))
+    eks = {"cluster_updates": UpdateHistory((update,)), "group_updates": {"blue": UpdateHistory((update,))}}
+    what = "an update (VersionUpdate) to 1.33 was asked for: Successful (u)"
+    assert said(found(eks=eks)) == [("Cluster prod", what), ("Nodegroup blue", what)]
+
+
+def test_updates_of_eks_that_nobody_may_see_are_named() -> None:
+    denied = Unknown("IAM does not allow it", "eks:ListUpdates")
+    assert found(since=ago(60), eks={"cluster_updates": denied, "group_updates": {"blue": denied}}).unread == (
+        "updates of the cluster: IAM does not allow it (eks:ListUpdates)",
+        "updates of node group blue: IAM does not allow it (eks:ListUpdates)",
+    )

@@ -1,0 +1,428 @@
+"""The way as a checklist: what comes before what, by which fact, and which findings each step waits for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.checklist.listing import checklist
+from kubectl_eksdoc.check.checklist.steps import Phase, Step
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits
+from kubectl_eksdoc.model.aws.machines import NodeGroup
+from kubectl_eksdoc.model.budgets import Budget
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.cluster import Identity, NodeClass, NodePool
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
+from tests.builders import a_budget, a_node, a_pod
+from tests.check.healthy import IMAGES, a_healthy_cluster, a_program, healthy, with_aws
+
+NEW = "v1.33.1-eks-1b3e656"
+AL2023 = "Amazon Linux 2023.7.20250609"
+
+
+def titles(facts: CheckFacts, *phases: Phase) -> list[str]:
+    return [each.title for each in checklist(facts) if not phases or each.phase in phases]
+
+
+def the_step(facts: CheckFacts, begins: str) -> Step:
+    (found,) = (each for each in checklist(facts) if each.title.startswith(begins))
+    return found
+
+
+def with_nodes(*nodes: Any, target: str = "1.34", **more: Any) -> CheckFacts:
+    return healthy(target, cluster=a_healthy_cluster(nodes=list(nodes), **more))
+
+
+def karpenters(name: str = "k-0") -> Any:
+    return a_node(name, group="", version=NEW, os_image=AL2023, labels={"karpenter.sh/nodepool": "general"})
+
+
+def offered(name: str, *versions: tuple[str, str]) -> AddonVersions:
+    """``("v2", "1.33 1.34*")``: the newest first; * is EKS's default."""
+    made = [
+        AddonVersion(version, tuple(Fits(fit.rstrip("*"), fit.endswith("*")) for fit in fits.split()))
+        for version, fits in versions
+    ]
+    return AddonVersions(name, "networking", "eks", tuple(made))
+
+
+def with_addon(target: str, name: str, have: str, *versions: tuple[str, str]) -> CheckFacts:
+    told = {"addons": (Addon(name, have, "ACTIVE"),), "addon_versions": {name: offered(name, *versions)}}
+    return with_aws(healthy(target), **told)
+
+
+def test_steps_are_numbered_each_has_a_reason_and_says_when_it_is_done() -> None:
+    steps = checklist(healthy("1.35"))
+    assert [each.number for each in steps] == list(range(1, len(steps) + 1))
+    assert all(each.title and each.why and each.done_when for each in steps)
+
+
+def test_every_minor_is_a_step_of_its_own_looked_at_before_and_left_to_run_after() -> None:
+    found = titles(healthy("1.35"))
+    marks = [each for each in found if each.startswith(("Mend what stands against 1", "Look", "Upgrade", "Let it run"))]
+    assert [each.split(" for some days")[0] for each in marks] == [
+        "Mend what stands against 1.34",
+        "Upgrade the control plane to 1.34",
+        "Let it run with 1.34",
+        "Look again before 1.35",
+        "Upgrade the control plane to 1.35",
+        "Let it run with 1.35",
+    ]
+
+
+def test_the_control_planes_commands_can_be_pasted() -> None:
+    step = the_step(healthy("1.34"), "Upgrade the control plane")
+    assert step.commands == (
+        "aws eks update-cluster-version --name prod --region eu-west-1 --kubernetes-version 1.34",
+        "aws eks wait cluster-active --name prod --region eu-west-1",
+    )
+
+
+def test_the_way_back_is_named_with_its_seven_days() -> None:
+    step = the_step(healthy("1.34"), "Let it run")
+    assert "for 7 days" in step.why
+    assert "--kubernetes-version 1.33" in step.why
+    assert step.verify == "kubectl get --raw '/readyz?verbose'"  # zsh would look for files
+
+
+def test_an_addon_that_fits_both_sides_only_in_another_version_goes_before_the_control_plane() -> None:
+    facts = with_addon("1.34", "coredns", "v1", ("v3", "1.34*"), ("v2", "1.33 1.34"), ("v1", "1.33*"))
+    assert "Update add-on coredns to v2" in titles(facts, Phase.BEFORE_CONTROL_PLANE)
+    assert not [each for each in titles(facts, Phase.AFTER_CONTROL_PLANE) if "coredns" in each]
+
+
+def test_an_addon_without_a_version_for_both_sides_goes_after_it() -> None:
+    facts = with_addon("1.34", "coredns", "v1", ("v3", "1.34*"), ("v1", "1.33*"))
+    step = the_step(facts, "Update add-on coredns")
+    assert (step.phase, step.title) == (Phase.AFTER_CONTROL_PLANE, "Update add-on coredns to v3")
+    assert "none for both 1.33 and 1.34" in step.why
+
+
+def test_kube_proxy_follows_each_minor_and_never_goes_before() -> None:
+    facts = with_addon("1.35", "kube-proxy", "v1.33", ("v1.35", "1.34 1.35*"), ("v1.34", "1.33 1.34*"))
+    found = [each for each in checklist(facts) if "kube-proxy" in each.title]
+    assert [(each.phase, each.title) for each in found] == [
+        (Phase.AFTER_CONTROL_PLANE, "Update add-on kube-proxy to v1.34"),
+        (Phase.AFTER_CONTROL_PLANE, "Update add-on kube-proxy to v1.35"),
+    ]
+
+
+def test_after_the_control_plane_kube_proxy_vpc_cni_and_coredns_come_in_this_order() -> None:
+    names = ("coredns", "aws-ebs-csi-driver", "vpc-cni", "kube-proxy")
+    told = {name: offered(name, ("v2.0", "1.34*"), ("v1.9", "1.33*")) for name in names}
+    facts = with_aws(healthy(), addons=tuple(Addon(n, "v1.9", "ACTIVE") for n in names), addon_versions=told)
+    found = [each.split()[2] for each in titles(facts, Phase.AFTER_CONTROL_PLANE) if each.startswith("Update add-on")]
+    assert found == ["kube-proxy", "vpc-cni", "coredns", "aws-ebs-csi-driver"]
+
+
+def test_vpc_cni_goes_by_every_minor() -> None:
+    facts = with_addon(
+        "1.34", "vpc-cni", "v1.18.0", ("v1.20.0", "1.33 1.34*"), ("v1.19.2", "1.33"), ("v1.18.0", "1.33")
+    )
+    step = the_step(facts, "Update add-on vpc-cni")
+    assert [each for each in step.commands if "--apply" not in each] == [
+        "kubectl eksdoc addon-diff vpc-cni --to v1.19.2",
+        "kubectl eksdoc addon-diff vpc-cni --to v1.20.0",
+    ]
+
+
+def test_versions_that_nobody_tells_are_asked_for_in_the_step() -> None:
+    told = {"addons": (Addon("coredns", "v1", "ACTIVE"),), "addon_versions": {"coredns": Unknown("no", "eks:X")}}
+    step = the_step(with_aws(healthy(), **told), "Update add-on coredns")
+    asked = "aws eks describe-addon-versions --addon-name coredns --kubernetes-version 1.34 --region eu-west-1"
+    assert step.commands == (asked,)
+
+
+def test_a_program_that_is_not_made_for_the_next_minor_goes_before_it() -> None:
+    image = "public.ecr.aws/karpenter/controller:1.5.0"
+    cluster = a_healthy_cluster()
+    cluster = replace(cluster, pods=(*cluster.pods, a_program("karpenter-0", image)))
+    step = the_step(healthy(cluster=cluster), "Update Karpenter")
+    assert step.phase is Phase.BEFORE_CONTROL_PLANE
+    assert step.source is not None
+
+
+def test_the_cluster_autoscaler_follows_the_control_plane() -> None:
+    image = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0"
+    cluster = a_healthy_cluster()
+    cluster = replace(cluster, pods=(*cluster.pods, a_program("cluster-autoscaler-0", image)))
+    step = the_step(healthy(cluster=cluster), "Update cluster-autoscaler")
+    assert step.phase is Phase.AFTER_CONTROL_PLANE
+
+
+def test_nodes_go_once_and_at_the_end_as_far_as_skew_allows() -> None:
+    facts = with_nodes(a_node("a", version=NEW, os_image=AL2023), target="1.36")
+    assert titles(facts, Phase.NODES)[-1] == "Update group blue in place to 1.36"
+    assert not [each for each in titles(facts, Phase.BEFORE_CONTROL_PLANE) if "group" in each]
+
+
+def test_nodes_that_are_too_old_for_a_step_go_before_it_to_the_version_before() -> None:
+    facts = with_nodes(a_node("a", version="v1.31.0-eks-1", os_image=AL2023), target="1.35")
+    (step,) = (each for each in checklist(facts) if each.phase is Phase.BEFORE_CONTROL_PLANE and "group" in each.title)
+    assert step.title == "Update group blue in place to 1.34"
+    assert step.why.startswith("once the control plane has 1.35")
+
+
+def test_a_group_of_amazon_linux_2_gets_a_new_group_beside_it() -> None:
+    facts = with_nodes(a_node("a", version="v1.32.1-eks-1"), target="1.34")
+    step = the_step(facts, "Make a new group beside blue")
+    assert "kubectl eksdoc drain run --nodegroup blue" in step.commands
+    assert "uncordon" in step.why
+
+
+def test_a_group_with_some_nodes_of_amazon_linux_2_is_not_updated_in_place() -> None:
+    """Its amiType may still be that, and then EKS has no AMI to give it."""
+    mixed = [a_node("a", version="v1.32.1-eks-1"), a_node("b", version=NEW, os_image=AL2023)]
+    why = the_step(with_nodes(*mixed), "Make a new group beside blue").why
+    assert "Amazon Linux 2" in why and "AWS CLI 2" in why
+
+
+def test_programs_that_eks_does_not_manage_follow_in_the_order_of_add_ons() -> None:
+    images = (("a-coredns", "coredns:v1.11.4-eksbuild.2", "ReplicaSet/coredns-1"),)
+    more = [a_program(name, f"{IMAGES}/eks/{image}", owner) for name, image, owner in images]
+    facts = with_aws(with_nodes(a_node("n", version=NEW), pods=[*more, *a_healthy_cluster().pods]), addons=())
+    found = [each.title.split()[1] for each in checklist(facts) if each.phase is Phase.AFTER_CONTROL_PLANE]
+    assert [each for each in found if each in ("kube-proxy", "vpc-cni", "coredns")] == [
+        "kube-proxy",
+        "vpc-cni",
+        "coredns",
+    ]
+
+
+def test_a_budget_that_lets_nobody_go_makes_a_new_group_of_an_update_in_place() -> None:
+    stuck = Finding(
+        Code.of("budget-never-allows"),
+        Severity.HIGH,
+        Status.FAIL,
+        Subject("PodDisruptionBudget", "web", "default"),
+        "never",
+    )
+    node = a_node("a", version=NEW, os_image=AL2023)
+    budget: Budget = a_budget("web", allowed=0)
+    facts = with_nodes(node, pods=[a_pod(node="a")], budgets=[budget])
+    facts = replace(facts, summed={**facts.summed, Need.PLAN_DRAIN: (stuck,)})
+    step = the_step(facts, "Make a new group beside blue")
+    assert "15 minutes" in step.why
+    assert "default/web" in step.why
+
+
+def test_a_group_of_which_the_ami_is_not_known_is_not_said_to_go_in_place() -> None:
+    mixed = (a_node("a", version=NEW, os_image="Bottlerocket OS 1.42"), a_node("b", version=NEW, os_image=AL2023))
+    assert titles(with_nodes(*mixed), Phase.NODES)[-1] == "Update group blue to 1.34, in place if its AMI allows it"
+
+
+def test_what_eks_tells_of_a_group_goes_before_what_its_nodes_look_like() -> None:
+    facts = with_nodes(a_node("a", version=NEW, os_image=AL2023))
+    told = with_aws(facts, node_groups={"blue": NodeGroup("blue", "CUSTOM")})
+    assert the_step(told, "Give the launch template of group blue").commands
+    old = with_aws(facts, node_groups={"blue": NodeGroup("blue", "AL2_x86_64")})
+    assert the_step(old, "Make a new group beside blue")
+
+
+def test_an_ami_of_ones_own_goes_by_the_launch_template() -> None:
+    facts = with_nodes(a_node("a", version=NEW, os_image="Ubuntu 24.04"))
+    assert the_step(facts, "Give the launch template of group blue").commands
+
+
+def test_an_update_in_place_says_when_not_to() -> None:
+    step = the_step(with_nodes(a_node("a", version=NEW, os_image=AL2023)), "Update group blue in place")
+    assert "quick way back" in step.why
+    assert any("launchTemplate" in each for each in step.commands)
+
+
+def test_karpenter_is_held_back_before_the_control_plane_and_let_go_at_the_end() -> None:
+    facts = with_nodes(karpenters())
+    held = the_step(facts, "Hold Karpenter back")
+    let_go = the_step(facts, "Let Karpenter replace the nodes of NodePool general")
+    update = the_step(facts, "Upgrade the control plane")
+    assert held.number < update.number < let_go.number
+    assert '"nodes": "0"' in held.commands[1]
+    assert held.commands[0].startswith("kubectl get nodepool general -o yaml >")
+
+
+def test_amis_are_pinned_by_id_as_no_budget_holds_expiry() -> None:
+    pools = {
+        "node_pools": [NodePool("general", node_class="default")],
+        "node_classes": [NodeClass("default", amis=("alias=al2023@latest",))],
+    }
+    facts = with_nodes(karpenters(), **pools)
+    pinned, back = the_step(facts, "Pin the AMIs of EC2NodeClass default"), the_step(facts, "Let Karpenter replace")
+    assert "expireAfter" in pinned.why and not any("budgets" in each for each in pinned.commands)
+    assert pinned.commands[1].endswith("-o 'jsonpath={.items[*].status.imageID}'")
+    assert back.commands == (
+        "kubectl patch ec2nodeclass default --type merge -p "
+        """'{"spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}]}}'""",
+    )
+    unread = the_step(with_nodes(karpenters()), "Hold Karpenter back")
+    assert "does not hold expiry" in unread.why
+
+
+@pytest.mark.parametrize(("ami", "said"), [("alias=al2023@v20250610", True), ("alias=al2023@latest", False)])
+def test_a_release_that_karpenter_is_told_by_name_may_have_no_ami_of_the_target(ami: str, said: bool) -> None:
+    pools = {
+        "node_pools": [NodePool("general", node_class="default")],
+        "node_classes": [NodeClass("default", amis=(ami,))],
+    }
+    step = the_step(with_nodes(karpenters(), **pools), "Pin the AMIs")
+    assert ("no new node comes once the control plane has it" in step.why) is said
+
+
+def test_what_a_provisioner_made_has_no_budgets_to_hold() -> None:
+    old = a_node("k", group="", version=NEW, labels={"karpenter.sh/provisioner-name": "default"})
+    found = titles(with_nodes(old))
+    assert not [each for each in found if each.startswith("Hold")]
+    assert [each for each in found if each.startswith("Let Karpenter replace the nodes of NodePool default")]
+
+
+def test_auto_mode_begins_at_once_so_its_nodes_are_looked_at_before() -> None:
+    auto = a_node("n", group="", version=NEW, labels={"eks.amazonaws.com/compute-type": "auto"})
+    found = [each for each in checklist(with_nodes(auto)) if each.gate is Gate.BEFORE_NODES and not each.about]
+    assert [each.phase for each in found] == [Phase.BEFORE_CONTROL_PLANE, Phase.NODES]
+
+
+def test_amis_that_karpenter_is_told_by_id_are_changed_and_need_no_holding() -> None:
+    facts = with_nodes(
+        karpenters(),
+        node_pools=[NodePool("general", node_class="default")],
+        node_classes=[NodeClass("default", amis=("id=ami-1",))],
+    )
+    assert "ami-1" in the_step(facts, "Name AMIs of 1.34 in EC2NodeClass default").why
+    assert not [each for each in titles(facts) if each.startswith("Hold")]
+
+
+@pytest.mark.parametrize(
+    ("labels", "begins"),
+    [
+        ({"eks.amazonaws.com/compute-type": "auto"}, "Let EKS Auto Mode"),
+        ({"eks.amazonaws.com/compute-type": "hybrid"}, "Upgrade 1 hybrid node"),
+        ({"alpha.eksctl.io/nodegroup-name": "old"}, "Make a new group with eksctl beside old"),
+        ({}, "Replace 1 self-managed node"),
+    ],
+)
+def test_whoever_makes_nodes_has_a_step(labels: dict[str, str], begins: str) -> None:
+    assert the_step(with_nodes(a_node("n", group="", version=NEW, labels=labels)), begins).phase is Phase.NODES
+
+
+def test_what_reports_of_incidents_advised_wrongly_is_not_repeated() -> None:
+    """An ASG lowered to 1 before draining, CRI-O, AL2023 by an update of a group."""
+    nodes = (a_node("n", group="", version=NEW), a_node("m", version="v1.32.0"))
+    text = " ".join(f"{each.why} {' '.join(each.commands)}" for each in checklist(with_nodes(*nodes)))
+    assert "set-desired-capacity" not in text
+    assert "CRI-O" not in text
+    assert "first" in the_step(with_nodes(*nodes), "Replace 1 self-managed").why
+
+
+def test_owners_of_pods_on_fargate_are_restarted() -> None:
+    node = a_node("f", group="", version=NEW, labels={"eks.amazonaws.com/compute-type": "fargate"})
+    facts = with_nodes(node, pods=[a_pod("web-1", node="f", owner="ReplicaSet/web-5d8f")])
+    step = the_step(facts, "Restart the owners of 1 pod on Fargate")
+    assert step.commands == ("kubectl rollout restart deployment web -n default",)
+
+
+def test_pods_on_fargate_go_before_a_step_that_their_kubelets_are_too_old_for() -> None:
+    node = a_node("f", group="", version="v1.32.1-eks-1", labels={"eks.amazonaws.com/compute-type": "fargate"})
+    pod = a_pod("web-1", node="f", owner="ReplicaSet/web-5d8f")
+    steps = checklist(with_nodes(node, pods=[pod], target="1.36"))
+    early, late = (each for each in steps if each.title.startswith("Restart the owners of 1 pod on Fargate"))
+    assert (early.phase, early.done_when) == (Phase.BEFORE_CONTROL_PLANE, "every Fargate node has 1.35")
+    assert early.why.startswith("once the control plane has 1.36, ")
+    upgrade = next(each for each in steps if each.title == "Upgrade the control plane to 1.36")
+    assert early.number < upgrade.number < late.number
+    assert late.done_when == "every Fargate node has 1.36"
+
+
+def test_nodes_that_are_there_need_no_step() -> None:
+    assert titles(with_nodes(a_node("a", version="v1.34.0-eks-1")), Phase.NODES) == []
+
+
+def test_a_control_plane_at_its_target_leaves_what_is_to_follow() -> None:
+    facts = replace(healthy("1.33"), cluster=a_healthy_cluster(nodes=[a_node("a", version="v1.32.0")]))
+    assert not [each for each in checklist(facts) if each.phase is Phase.CONTROL_PLANE]
+    assert titles(facts, Phase.NODES)
+
+
+def test_without_aws_the_cluster_is_named_as_the_kubeconfig_has_it() -> None:
+    facts = replace(healthy(), eks=Unknown("nobody asked"))
+    assert "--name" in the_step(facts, "Upgrade the control plane").commands[0]
+
+
+def test_what_nobody_tells_of_the_cluster_is_to_be_filled_in() -> None:
+    facts = with_nodes(a_node("n", group="", labels={"alpha.eksctl.io/nodegroup-name": "old"}), a_node("m", group=""))
+    cluster = replace(facts.cluster, identity=Identity())
+    text = "\n".join(c for each in checklist(replace(facts, eks=Unknown("x"), cluster=cluster)) for c in each.commands)
+    assert "--cluster-name NAME-OF-THE-CLUSTER" in text and "--cluster NAME-OF-THE-CLUSTER" in text
+    assert "''" not in text and "--region" not in text
+
+
+def test_every_command_of_awscli_is_of_the_region() -> None:
+    facts = with_aws(with_nodes(a_node("m", group="", version="v1.32.0"), target="1.35"), addon_versions={})
+    lines = [each for step in checklist(facts) for each in step.commands if each.startswith("aws ")]
+    assert {line.split()[1] for line in lines} == {"eks", "autoscaling"}
+    assert [line for line in lines if "--region eu-west-1" not in line] == []
+
+
+def test_commands_lead_to_the_cluster_that_was_read() -> None:
+    steps = checklist(healthy(), Reach(("--demo",), ("--context", "prod")))
+    assert all(
+        "--demo" in command for each in steps for command in each.commands if command.startswith("kubectl eksdoc")
+    )
+
+
+def test_what_drains_is_told_as_it_is_done_on_a_live_cluster() -> None:
+    facts = with_nodes(a_node("a", version="v1.32.1-eks-1"), target="1.34")
+    commands = [each for step in checklist(facts, Reach(("--demo",))) for each in step.commands]
+    assert "kubectl eksdoc drain plan --nodegroup blue --demo" in commands
+    assert "kubectl eksdoc drain run --nodegroup blue" in commands
+
+
+def test_the_control_plane_runs_for_some_days_before_anything_follows_it() -> None:
+    found = titles(with_addon("1.34", "kube-proxy", "v1.33", ("v1.34", "1.33 1.34*")), Phase.AFTER_CONTROL_PLANE)
+    assert [each.split()[0] for each in found][:2] == ["Let", "Update"]
+
+
+def test_a_step_of_nodes_does_not_wait_for_what_it_mends() -> None:
+    behind = found_at(Gate.AFTER, Code.of("nodes-behind"), Subject("Nodegroup", "blue"))
+    held = found_at(Gate.BEFORE_NODES, Code.of("node-slow"), Subject("Node", "a"))
+    plan = plan_check(with_nodes(a_node("a", version=NEW, os_image=AL2023)), [behind, held], Wish())
+    (step,) = (each for each in plan.checklist if each.title.startswith("Update group blue"))
+    assert [each.code.name for each in plan.waiting(step)] == ["node-slow"]
+
+
+def found_at(gate: Gate | None, code: Any, subject: Subject) -> Check:
+    finding = Finding(code, Severity.HIGH, Status.FAIL, subject, "bad")
+    return Check((code,), Area.ADDONS, gate, lambda _: [finding])
+
+
+def test_the_first_step_waits_for_what_is_found_before_the_control_plane() -> None:
+    check = found_at(
+        Gate.BEFORE_CONTROL_PLANE, Code.of("program-before-control-plane"), Subject("Deployment", "x", "y")
+    )
+    plan = plan_check(healthy("1.35"), [check], Wish())
+    waiting = {each.title: len(plan.waiting(each)) for each in plan.checklist}
+    assert waiting["Mend what stands against 1.34"] == 1
+    assert waiting["Look again before 1.35"] == 0
+
+
+def test_the_update_of_an_addon_waits_for_what_is_wrong_with_it_alone() -> None:
+    facts = with_addon("1.34", "coredns", "v1", ("v2", "1.33 1.34"), ("v1", "1.33*"))
+    checks = [
+        found_at(Gate.BEFORE_CONTROL_PLANE, Code.of("check-addon-health"), Subject("Addon", "coredns")),
+        found_at(Gate.BEFORE_CONTROL_PLANE, Code.of("check-addon-health"), Subject("Addon", "vpc-cni")),
+    ]
+    plan = plan_check(facts, checks, Wish())
+    (step,) = (each for each in plan.checklist if each.title.startswith("Update add-on coredns"))
+    assert [each.subject.name for each in plan.waiting(step)] == ["coredns"]
+
+
+def test_of_a_part_no_checklist_is_made() -> None:
+    assert plan_check(healthy(), [], Wish(gate=Gate.AFTER)).checklist == ()
+    assert plan_check(healthy(), [], Wish(only=frozenset(["kubelet-skew"]))).checklist == ()

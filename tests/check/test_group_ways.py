@@ -1,0 +1,78 @@
+"""Whose drain holds up the update of a group, by name, and of many groups with many findings at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import process_time
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.amazon.upgrades.amis import Way
+from kubectl_eksdoc.check.checklist.group_ways import way_of
+from kubectl_eksdoc.check.checks.grouped import groups
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.versions import Version
+from tests.builders import a_budget, a_node, a_pod
+from tests.check.healthy import a_healthy_cluster, healthy
+
+AL2023 = "Amazon Linux 2023.7.20250609"
+
+
+def stuck(kind: str, name: str, namespace: str = "shop") -> Finding:
+    return Finding(
+        Code.of("pod-stuck-terminating"), Severity.HIGH, Status.FAIL, Subject(kind, name, namespace), "it stays"
+    )
+
+
+def given(*found: Finding, **cluster: Any) -> CheckFacts:
+    nodes = [a_node("a", group="blue", os_image=AL2023), a_node("b", group="green", os_image=AL2023)]
+    pod = a_pod("web-api-5d8f-x2", "shop", node="a", labels={"app": "web"})
+    facts = {"nodes": nodes, "pods": [pod], "budgets": [a_budget("web", "shop", selector={"app": "web"})]} | cluster
+    return replace(healthy(), cluster=a_healthy_cluster(**facts), summed={Need.PLAN_DRAIN: found})
+
+
+@pytest.mark.parametrize(
+    "finding",
+    [
+        stuck("PodDisruptionBudget", "web"),
+        stuck("Deployment", "web-api"),
+        stuck("Pod", "web-api-5d8f-x2"),
+        Finding(Code.of("node-slow"), Severity.HIGH, Status.FAIL, Subject("Node", "a"), "it is slow"),
+    ],
+    ids=lambda each: each.subject.kind,
+)
+def test_what_holds_a_pod_or_a_node_of_the_group_makes_a_new_group(finding: Finding) -> None:
+    facts = given(finding)
+    blue, green = groups(facts.cluster.nodes)
+    chosen = way_of(facts, blue, Version(1, 34))
+    assert (chosen.way, chosen.held) == (Way.NEW_GROUP, (f"{finding.subject.kind} {finding.subject}",))
+    assert way_of(facts, green, Version(1, 34)).way is Way.IN_PLACE
+
+
+@pytest.mark.parametrize(
+    "finding",
+    [
+        stuck("Deployment", "web-ap"),
+        stuck("Deployment", "web-api", "other"),
+        stuck("PodDisruptionBudget", "web", "other"),
+        stuck("PodDisruptionBudget", "gone"),
+        replace(stuck("Deployment", "web-api"), status=Status.UNKNOWN),
+    ],
+)
+def test_what_holds_others_does_not(finding: Finding) -> None:
+    facts = given(finding)
+    assert way_of(facts, groups(facts.cluster.nodes)[0], Version(1, 34)).held == ()
+
+
+def test_sixty_groups_with_five_thousand_findings_are_told_within_seconds() -> None:
+    nodes = [a_node(f"n-{each}", group=f"g{each % 60}", os_image=AL2023) for each in range(600)]
+    pods = [a_pod(f"w{i % 2500}-x-{i}", f"ns{i % 50}", node=f"n-{i % 600}", labels={"app": "w"}) for i in range(6000)]
+    found = [stuck("Deployment", f"w{each}", f"ns{each % 50}") for each in range(5000)]
+    facts = given(*found, nodes=nodes, pods=pods, budgets=[])
+    begun = process_time()
+    assert all(way_of(facts, each, Version(1, 34)).held for each in groups(nodes))
+    assert process_time() - begun < 10

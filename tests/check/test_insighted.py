@@ -1,0 +1,145 @@
+"""Insights of EKS: what is in the way, how fresh that is, and when what is mended clears."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.insights import (
+    ERROR,
+    MISCONFIGURATION,
+    WARNING,
+    Client,
+    Deprecation,
+    InsightDetail,
+    Misfit,
+)
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Severity, Status, Subject
+from tests.builders import a_node
+from tests.check.of_aws import DENIED, an_insight, before, facts, find, one, text, told
+
+ALL = (
+    Code.of("insight-error"),
+    Code.of("insight-warning"),
+    Code.of("insight-stale"),
+    Code.of("insight-misconfiguration"),
+)
+
+CALLS = InsightDetail(
+    "Use newer APIs.",
+    (
+        Deprecation(
+            "/apis/x/v1beta1/y",
+            "/apis/x/v1/y",
+            "1.34",
+            (Client("curl/8", 3, before(days=4)), Client("webhook/v0.9", None, before(days=2)), Client("old")),
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize("code", ALL, ids=lambda each: each.name)
+def test_nothing_is_found_where_all_pass(code) -> None:  # type: ignore[no-untyped-def]
+    assert not find(facts(), code)
+
+
+def test_an_error_tells_each_client_and_when_it_clears() -> None:
+    found = one(
+        facts(told(insights=(an_insight(status=ERROR, reason="used", detail=CALLS),))), Code.of("insight-error")
+    )
+    assert (found.severity, found.status) == (Severity.HIGH, Status.FAIL)
+    assert str(found.subject) == "Kubelet version skew (1.34)" and found.message == "used"
+    said = text(found)
+    assert "curl/8: 3 requests in 30 days, the last one 4 days ago" in said
+    assert "webhook/v0.9: the last one 2 days ago" in said and "old: when is not told" in said
+    clears = before(days=2 - 30).date().isoformat()
+    assert f"last seen 2 days ago; if it is fixed, the insight clears on {clears}" in said
+    assert "--force" in said and "confidence: low" in said and "Use newer APIs." in said
+
+
+def test_addons_that_do_not_fit_are_looked_at_with_the_newest_that_does() -> None:
+    detail = InsightDetail("", (), (Misfit("coredns", ("v1.13.2-eksbuild.19", "v1.12")), Misfit("other")), ("a", "b"))
+    found = one(facts(told(insights=(an_insight(status=WARNING, detail=detail),))), Code.of("insight-warning"))
+    assert found.severity is Severity.MEDIUM and found.remedy[0].command == (
+        "kubectl eksdoc addon-diff coredns --to v1.13.2-eksbuild.19"
+    )
+    assert found.remedy[1].command == "kubectl eksdoc addon-diff other" and "a, b" in found.evidence
+
+
+def test_what_could_not_be_described_is_found_all_the_same() -> None:
+    found = one(facts(told(insights=(an_insight(status=ERROR, detail=DENIED),))), Code.of("insight-error"))
+    assert found.status is Status.FAIL and "what exactly is not known: IAM" in text(found)
+
+
+@pytest.mark.parametrize("code", ALL, ids=lambda each: each.name)
+def test_what_may_not_be_asked_is_unknown_in_every_code(code) -> None:  # type: ignore[no-untyped-def]
+    misconfigured = code is Code.of("insight-misconfiguration")
+    lost, kept = ("other_insights", "insights")[:: 1 if misconfigured else -1]
+    found = one(facts(told(**{lost: DENIED})), code)
+    assert found.status is Status.UNKNOWN and found.missing == "eks:Something"
+    assert not find(facts(told(**{kept: DENIED})), code), "the other list is nothing to it"
+
+
+def test_what_eks_does_not_know_is_unknown() -> None:
+    unsure = an_insight(status="UNKNOWN", reason="cannot look")
+    found = one(facts(told(insights=(unsure,))), Code.of("insight-error"))
+    assert found.status is Status.UNKNOWN and "cannot look" in found.message
+    assert one(facts(told(insights=(an_insight(status=""),))), Code.of("insight-error")).status is Status.UNKNOWN
+
+
+def test_a_step_without_insights_is_no_pass() -> None:
+    found = find(facts(told(insights=(an_insight(version="1.35"),)), target="1.36"), Code.of("insight-error"))
+    assert [(str(each.subject), each.severity, each.status) for each in found] == [
+        ("1.34", Severity.MEDIUM, Status.UNKNOWN),
+        ("1.36", Severity.INFO, Status.UNKNOWN),
+    ]
+
+
+def test_insights_about_other_versions_do_not_count() -> None:
+    later = (an_insight(), an_insight(id="2", version="1.35", status=ERROR))
+    assert not find(facts(told(insights=later)), Code.of("insight-error"))
+    here = (an_insight(status=ERROR), an_insight(id="2", status=WARNING, refreshed=before(days=9)))
+    for code in ALL:
+        assert not find(facts(told(insights=here), target="1.33"), code), "nothing is in the way of no step"
+
+
+def test_old_insights_say_how_to_have_newer_ones() -> None:
+    seen = (an_insight(), an_insight(id="2", refreshed=before(days=3)))
+    found = one(facts(told(insights=seen)), Code.of("insight-stale"))
+    assert found.severity is Severity.LOW and "1 of 2 insights are older than a day" in found.message
+    assert "3 days ago" in found.message
+    by_hand = "aws eks start-insights-refresh --cluster-name prod --region eu-west-1"
+    assert [each.command for each in found.remedy] == [by_hand], "of a snapshot nothing is asked anew"
+    live = one(facts(told(insights=seen), source=Source.LIVE), Code.of("insight-stale"))
+    assert [each.command for each in live.remedy] == ["kubectl eksdoc check --refresh-insights", by_hand]
+    assert not find(facts(told(insights=(an_insight(refreshed=before(hours=24)),))), Code.of("insight-stale"))
+    undated = one(facts(told(insights=(an_insight(refreshed=None),))), Code.of("insight-stale"))
+    assert undated.status is Status.UNKNOWN
+
+
+def test_a_misconfiguration_blocks_no_step() -> None:
+    seen = (an_insight(version="", category=MISCONFIGURATION, status=ERROR, name="No logs"),)
+    given = facts(told(other_insights=seen), target="1.33")
+    found = one(given, Code.of("insight-misconfiguration"))
+    assert str(found.subject) == "No logs" and found.severity is Severity.MEDIUM
+    assert not find(given, Code.of("insight-error"))
+
+
+@pytest.mark.parametrize(
+    ("detail", "cause"),
+    [
+        (CALLS, Subject("API", "x/v1beta1")),
+        (InsightDetail(misfits=(Misfit("coredns"),)), Subject("Addon", "coredns")),
+        (InsightDetail(misfits=(Misfit("coredns"), Misfit("vpc-cni"))), None),
+        (InsightDetail(resources=("nodes/blue-1", "nodes/blue-2")), Subject("Nodegroup", "blue")),
+        (InsightDetail(resources=("nodes/blue-1", "nodes/spot")), None),
+        (InsightDetail(resources=("nodes/blue-1", "nodes/gone")), None),
+        (DENIED, None),
+    ],
+)
+def test_what_names_one_thing_comes_from_that(detail: InsightDetail | Unknown, cause: Subject | None) -> None:
+    nodes = [a_node("blue-1"), a_node("blue-2"), a_node("spot", group="")]
+    given = facts(told(insights=(an_insight(status=ERROR, detail=detail),)), nodes=nodes)
+    assert one(given, Code.of("insight-error")).root_cause == cause

@@ -1,0 +1,80 @@
+"""Release notes: whom they concern here, and which nobody here can tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kubectl_eksdoc.amazon.upgrades.gotchas import RELEASE_NOTES
+from kubectl_eksdoc.check.checks.noted import JUDGED_ELSEWHERE
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
+from tests.builders import a_node
+from tests.check.healthy import a_healthy_cluster, a_program, found, healthy
+
+
+def notes(facts: CheckFacts) -> dict[str, Finding]:
+    return {each.subject.name: each for each in found(facts, Code.of("release-note"))}
+
+
+def test_nothing_is_on_the_way_to_where_one_is() -> None:
+    assert notes(healthy(target="1.33")) == {}
+
+
+@pytest.mark.parametrize(
+    ("image", "status"),
+    [("registry.k8s.io/ingress-nginx/controller:v1.12.1", Status.FAIL), ("nginx:1.27", None)],
+)
+def test_a_note_about_an_image(image: str, status: Status | None) -> None:
+    facts = replace(healthy(now="1.34", target="1.35"), cluster=a_healthy_cluster(pods=[a_program("it", image)]))
+    told = notes(facts).get("1.35 ingress-nginx-retired")
+    assert (None if told is None else told.status) is status
+
+
+def test_a_note_that_nobody_here_can_tell_is_slight_and_not_passed_over() -> None:
+    told = notes(healthy(now="1.34", target="1.35"))["1.35 ipvs-deprecated"]
+    assert (told.status, told.severity) == (Status.UNKNOWN, Severity.INFO)
+    assert any("kube-proxy-config" in each for each in told.evidence)
+
+
+@pytest.mark.parametrize(
+    ("config", "status"),
+    [("mode: ipvs\nipvs: {}", Status.FAIL), ('mode: "iptables"', None), ("kind: KubeProxyConfiguration", None)],
+)
+def test_the_mode_of_kube_proxy_is_judged(config: str, status: Status | None) -> None:
+    facts = replace(healthy(now="1.34", target="1.35"), proxy={"data": {"config": config}})
+    told = notes(facts).get("1.35 ipvs-deprecated")
+    assert (None if told is None else told.status) is status
+    if told is not None:
+        assert told.evidence[0] == "ConfigMap kube-system/kube-proxy-config has mode ipvs"
+
+
+def test_what_has_no_configuration_of_kube_proxy_is_not_known() -> None:
+    for proxy in (Unknown("it is forbidden", "get configmaps"), Absent("it is not there"), {"data": {}}):
+        told = notes(replace(healthy(now="1.34", target="1.35"), proxy=proxy))["1.35 ipvs-deprecated"]
+        assert told.status is Status.UNKNOWN
+    with_other_names = notes(replace(healthy(now="1.24", target="1.25"), proxy={"data": {"config": "mode: ipvs"}}))
+    assert with_other_names["1.25 aws-auth-braces"].status is Status.UNKNOWN, "another ConfigMap"
+
+
+def test_those_of_nodes_count_from_the_oldest_kubelet() -> None:
+    old = a_healthy_cluster(nodes=[a_node("old", version="v1.26.1"), a_node("new", version="v1.29.1")])
+    facts = replace(healthy(now="1.29", target="1.29"), cluster=old)
+    assert any(name.startswith("1.27 ") for name in notes(facts))
+    assert not any(
+        name.startswith("1.28 ") and each.message.startswith("when the control plane")
+        for name, each in notes(facts).items()
+    )
+
+
+def test_what_is_judged_elsewhere_is_there() -> None:
+    assert {note.id for note in RELEASE_NOTES} >= JUDGED_ELSEWHERE
+
+
+def test_what_is_not_read_is_not_known() -> None:
+    facts = replace(healthy(), cluster=a_healthy_cluster(unread=[kinds.PODS], pods=()))
+    assert found(facts, Code.of("release-note"))[0].missing == "list pods"

@@ -1,0 +1,208 @@
+"""Add-ons of EKS and other programs: which must move, and when."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.registry import ALL as ALL_CHECKS
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits, Issue
+from kubectl_eksdoc.model.codes import Code
+from tests.builders import a_node
+from tests.check.healthy import (
+    DENIED,
+    IMAGES,
+    OFFERED,
+    VPC_CNI,
+    a_healthy_cluster,
+    a_program,
+    found,
+    healthy,
+    statuses,
+    with_aws,
+)
+
+ALL = (
+    Code.of("check-addon-unfit"),
+    Code.of("check-addon-health"),
+    Code.of("program-before-control-plane"),
+    Code.of("program-before-nodes"),
+    Code.of("program-after"),
+    Code.of("program-unknown"),
+)
+KARPENTER = "public.ecr.aws/karpenter/controller"
+
+
+@pytest.mark.parametrize("code", [each for each in ALL if each is not Code.of("program-after")])
+def test_all_fits(code: Any) -> None:
+    assert statuses(healthy(), code) == []
+
+
+@pytest.mark.parametrize("code", ALL[2:])
+def test_programs_that_are_not_read_are_not_known(code: Any) -> None:
+    facts = replace(healthy(), cluster=a_healthy_cluster(unread=[kinds.PODS], pods=()))
+    assert statuses(facts, code) == ["unknown"]
+
+
+@pytest.mark.parametrize("code", ALL[:2])
+def test_addons_that_may_not_be_listed_are_not_known(code: Any) -> None:
+    (one,) = found(with_aws(healthy(), addons=DENIED), code)
+    assert (one.status.value, one.missing) == ("unknown", DENIED.missing)
+    assert statuses(with_aws(healthy(), addons=(DENIED,)), code) == ["unknown"]
+
+
+def offered(*versions: AddonVersion) -> dict:
+    return {"vpc-cni": AddonVersions("vpc-cni", "networking", "eks", versions)}
+
+
+@pytest.mark.parametrize(
+    ("versions", "when"),
+    [
+        (
+            (AddonVersion("v2", (Fits("1.33"), Fits("1.34", True))), AddonVersion(VPC_CNI, (Fits("1.33"),))),
+            "before the control plane: v2 fits both sides",
+        ),
+        (
+            (AddonVersion("v2", (Fits("1.34", True),)), AddonVersion(VPC_CNI, (Fits("1.33"),))),
+            "after the control plane, at once: no version",
+        ),
+    ],
+)
+def test_an_addon_that_does_not_fit(versions: tuple, when: str) -> None:
+    (one,) = found(with_aws(healthy(), addon_versions=offered(*versions)), Code.of("check-addon-unfit"))
+    assert one.message == f"version {VPC_CNI} is not for 1.34"
+    assert when in one.evidence[1]
+    assert one.remedy[0].command == "kubectl eksdoc addon-diff vpc-cni --to v2"
+
+
+def test_an_addon_that_can_only_follow_stands_against_no_step_of_the_control_plane() -> None:
+    both = AddonVersion("v2", (Fits("1.33"), Fits("1.34", True))), AddonVersion(VPC_CNI, (Fits("1.33"),))
+    after = AddonVersion("v2", (Fits("1.34", True),)), AddonVersion(VPC_CNI, (Fits("1.33"),))
+    for versions, gate, severity in ((both, Gate.BEFORE_CONTROL_PLANE, "high"), (after, Gate.AFTER, "medium")):
+        facts = with_aws(healthy(), addon_versions=offered(*versions))
+        checks = [each for each in ALL_CHECKS if each.codes == (Code.of("check-addon-unfit"),)]
+        assert [(c.gate, f.severity.value) for c in checks for f in c.judge(facts)] == [(gate, severity)]
+
+
+def test_kube_proxy_never_goes_before_the_control_plane() -> None:
+    newer = AddonVersion("v1.34.0-eksbuild.1", (Fits("1.33"), Fits("1.34", True)))
+    proxy = AddonVersions("kube-proxy", "networking", "eks", (newer, AddonVersion("v1.30.0", (Fits("1.33"),))))
+    told = {"addons": (Addon("kube-proxy", "v1.30.0", "ACTIVE"),), "addon_versions": {"kube-proxy": proxy}}
+    (one,) = found(with_aws(healthy(), **told), Code.of("check-addon-unfit"))
+    assert (one.severity.value, "it must never be newer than it" in one.evidence[1]) == ("medium", True)
+
+
+def test_on_a_long_way_an_addon_goes_at_the_first_step_that_it_does_not_fit() -> None:
+    """None fits 1.33 and 1.36, but one does 1.34 and 1.35: nothing has to wait for the end."""
+    last = AddonVersion("v3", (Fits("1.35", True), Fits("1.36", True)))
+    second, first = (Fits("1.34"), Fits("1.35")), (Fits("1.33"), Fits("1.34"))
+    versions = last, AddonVersion("v2", second), AddonVersion(VPC_CNI, first)
+    (one,) = found(with_aws(healthy("1.36"), addon_versions=offered(*versions)), Code.of("check-addon-unfit"))
+    assert one.message == f"version {VPC_CNI} is not for 1.35"
+    assert one.evidence == (
+        "2 versions fit 1.35, 1 of them 1.34, too",
+        "It is updated before the control plane: v2 fits both sides of the step.",
+    )
+    assert one.remedy[0].command == "kubectl eksdoc addon-diff vpc-cni --to v2"
+
+
+@pytest.mark.parametrize(
+    "versions",
+    [{}, {"vpc-cni": DENIED}, {"vpc-cni": Absent("no such add-on")}, offered(AddonVersion("v9", (Fits("1.34"),)))],
+)
+def test_an_addon_whose_versions_are_not_known(versions: dict) -> None:
+    assert statuses(with_aws(healthy(), addon_versions=versions), Code.of("check-addon-unfit")) == ["unknown"]
+
+
+@pytest.mark.parametrize(
+    ("addon", "status"),
+    [
+        (Addon("vpc-cni", VPC_CNI, "DEGRADED", issues=(Issue("ConfigurationConflict", "it conflicts"),)), ["fail"]),
+        (Addon("vpc-cni", VPC_CNI, "UPDATE_FAILED"), ["fail"]),
+        (Addon("vpc-cni", VPC_CNI, "ACTIVE", issues=(Issue("InsufficientNumberOfReplicas", "0 of 2"),)), ["fail"]),
+        (Addon("vpc-cni", VPC_CNI, "UPDATING"), []),
+        (Addon("vpc-cni", VPC_CNI, "NEW_WORD"), ["unknown"]),
+    ],
+)
+def test_how_an_addon_is(addon: Addon, status: list[str]) -> None:
+    assert statuses(with_aws(healthy(), addons=(addon,)), Code.of("check-addon-health")) == status
+
+
+def with_program(image: str, now: str = "1.33", target: str = "1.34", **more: Any) -> CheckFacts:
+    return replace(healthy(now=now, target=target), cluster=a_healthy_cluster(pods=[a_program("it", image, **more)]))
+
+
+@pytest.mark.parametrize(
+    ("image", "now", "target", "before"),
+    [
+        (f"{KARPENTER}:1.5.0", "1.33", "1.34", ["fail"]),
+        (f"{KARPENTER}:1.6.0", "1.33", "1.34", []),
+        (f"{KARPENTER}:1.5.0", "1.32", "1.33", []),
+        (f"{IMAGES}/amazon-k8s-cni:v1.11.4-eksbuild.1", "1.25", "1.26", ["fail"]),
+        ("public.ecr.aws/eks/aws-load-balancer-controller:v2.4.0", "1.21", "1.22", ["fail"]),
+        ("public.ecr.aws/eks/aws-load-balancer-controller:v2.4.3", "1.24", "1.25", ["unknown"]),  # if EndpointSlices
+    ],
+)
+def test_before_the_control_plane(image: str, now: str, target: str, before: list[str]) -> None:
+    facts = with_aws(with_program(image, now, target), addons=())
+    assert statuses(facts, Code.of("program-before-control-plane")) == before
+
+
+def test_what_eks_manages_is_judged_by_eks() -> None:
+    facts = with_program(f"{IMAGES}/amazon-k8s-cni:v1.11.4-eksbuild.1", "1.25", "1.26")
+    assert statuses(facts, Code.of("program-before-control-plane")) == []
+
+
+def test_al2023_needs_a_newer_vpc_cni() -> None:
+    facts = with_program(f"{IMAGES}/amazon-k8s-cni:v1.15.1-eksbuild.1", "1.29", "1.30")
+    (one,) = found(facts, Code.of("program-before-nodes"))
+    assert "1.16.2 or newer" in one.remedy[0].text
+    untold = with_program(f"{IMAGES}/amazon-k8s-cni:latest", "1.29", "1.30")
+    assert statuses(untold, Code.of("program-before-nodes")) == ["unknown"]
+    bottlerocket = [a_node(os_image="Bottlerocket OS 1.40.0 (aws-k8s-1.32)")]
+    no_family = replace(facts, cluster=replace(facts.cluster, nodes=tuple(bottlerocket)))
+    assert statuses(no_family, Code.of("program-before-nodes")) == []
+
+
+def test_kube_proxy_and_the_cluster_autoscaler_follow() -> None:
+    (one,) = found(healthy(), Code.of("program-after"))
+    assert "kube-proxy 1.33.3 is to be updated after the control plane has 1.34" in one.message
+    there = with_program(f"{IMAGES}/eks/kube-proxy:v1.34.0-eksbuild.1", "1.33", "1.34")
+    assert statuses(there, Code.of("program-after")) == []
+    (due,) = found(
+        with_program(f"{IMAGES}/eks/kube-proxy:v1.33.0-eksbuild.1", "1.34", "1.34"), Code.of("program-after")
+    )
+    assert "is to be updated now that the control plane has 1.34" in due.message
+    assert "before the next upgrade" in due.remedy[0].text
+
+
+@pytest.mark.parametrize(
+    ("image", "status"),
+    [
+        ("quay.io/prometheus/prometheus:v3.1.0", ["pass"]),  # its makers publish no table
+        ("quay.io/argoproj/argocd:v99.0.0", ["pass"]),  # newer than a table that promises nothing of others
+        ("quay.io/argoproj/argocd:v2.14.0", ["pass"]),  # tested with others
+        ("quay.io/argoproj/argocd:v3.2.3", []),
+        ("public.ecr.aws/aws-observability/aws-for-fluent-bit:2.32.0", []),  # what 1.24 needed
+        (f"{KARPENTER}:latest", ["unknown"]),
+        ("nginx:1.27", []),
+    ],
+)
+def test_what_is_not_known_of_a_program(image: str, status: list[str]) -> None:
+    assert statuses(with_program(image), Code.of("program-unknown")) == status
+
+
+def test_what_has_ended_does_not_count() -> None:
+    assert (
+        statuses(with_program(f"{KARPENTER}:1.5.0", phase="Succeeded"), Code.of("program-before-control-plane")) == []
+    )
+
+
+def test_offered_here_fits_both() -> None:
+    assert isinstance(OFFERED["vpc-cni"], AddonVersions) and not isinstance(OFFERED["vpc-cni"], Unknown)

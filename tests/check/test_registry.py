@@ -1,0 +1,141 @@
+"""Registry, codes, docs and tests agree; blind, no check passes anything over; where all is well, all are silent."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
+from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.registry import ALL, CODES, chosen
+from kubectl_eksdoc.check.way import Here, Way, way
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_usage import ApiTold, KindTold, Manifest, Unread
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
+from kubectl_eksdoc.model.versions import Version
+from tests.builders import a_cluster
+from tests.check.healthy import DENIED, healthy
+from tests.for_each import for_each
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+NOW, TARGET = Version(1, 49), Version(1, 50)
+"""Of which no table knows anything."""
+
+
+def named(check: Check) -> str:
+    return check.codes[0].name
+
+
+def test_every_code_has_its_check() -> None:
+    first = [check.codes[0] for check in ALL]
+    whole = [code for check in ALL for code in check.codes if code in Code.of_area("check")]
+    assert sorted({code.name for code in whole}) == sorted(code.name for code in Code.of_area("check"))
+    assert len({code.name for code in CODES}) == len(CODES)
+    assert all(code.name in {each.name for each in first} for code in Code.of_area("check"))
+
+
+def test_the_docs_have_every_check() -> None:
+    page = (ROOT / "docs" / "check.md").read_text(encoding="utf-8")
+    of_codes = (ROOT / "docs" / "codes.md").read_text(encoding="utf-8")
+    assert [named(check) for check in ALL if f"(codes.md#{named(check)})" not in page] == []
+    assert [code.name for code in Code.of_area("check") if f"\n## {code.name}\n" not in of_codes] == []
+
+
+def test_every_code_is_tested_by_name() -> None:
+    tests = (path for path in HERE.glob("test_*.py") if path.name != "test_registry.py")
+    planted = (ROOT / "tests/cli/check/planted.txt").read_text(encoding="utf-8")
+    whole = "\n".join((*(path.read_text(encoding="utf-8") for path in tests), planted))
+    parts = {"check-drain", "check-addons", "check-imds", "check-dns", "check-interruption"}
+    names = {code.name for code in Code.of_area("check")} - parts
+    assert sorted(name for name in names if not re.search(rf"\b{name}\b", whole)) == []
+
+
+@cache
+def blind() -> CheckFacts:
+    """Nothing could be read, nobody answered, and no table reaches so far."""
+    there = way(Here(NOW, "as a test says"), TARGET)
+    assert isinstance(there, Way)
+    every = {resource for check in ALL for resource in check.kinds} | set(kinds.ALL)
+    reads = tuple(KindRead(each, ReadState.FORBIDDEN, detail="forbidden") for each in sorted(every, key=str))
+    listed: tuple[Resource, ...] = (*going(Version(1, 15), Version(1, 16)), *gone_before(Version(1, 30)))
+    api = ApiTold(
+        DENIED,
+        tuple(KindTold(each, DENIED) for each in listed),
+        DENIED,
+        (Manifest("x.yaml", (), (Unread(1, "no YAML"),)),),
+    )
+    summed = dict.fromkeys(Need, DENIED)
+    return CheckFacts(replace(a_cluster(), reads=reads), there, DENIED, api=api, summed=summed)
+
+
+FIRST = {named(check): check for check in reversed(ALL)}
+"""Some codes have a second check, with another gate; of the same answer it is unknown once."""
+
+
+@for_each("check", ALL, ids=named)
+def test_blind_no_check_passes_anything(check: Check) -> None:
+    found = tuple(check.judge(blind()))
+    assert [each for each in found if each.status is not Status.UNKNOWN] == []
+    assert all(each.missing for each in found)
+    if check is FIRST[named(check)]:
+        assert found != ()
+
+
+def test_what_is_to_be_done_later_is_a_step_and_no_finding() -> None:
+    found = plan_check(healthy(), ALL, Wish())
+    assert found.outcome.fails == ()
+    assert not any(each.check.gate is Gate.AFTER for each in found.judged), "it is not said to be well"
+    assert any(each.title.startswith("Update kube-proxy") for each in found.checklist)
+    for later in (
+        plan_check(healthy(), chosen((), Gate.AFTER), Wish(gate=Gate.AFTER)),
+        plan_check(healthy(now="1.34"), ALL, Wish()),
+    ):
+        assert any(each.code.name == "nodes-behind" for each in later.outcome.fails)
+
+
+@for_each("name", [code.name for code in CODES])
+def test_blind_no_code_that_is_asked_for_alone_passes(name: str) -> None:
+    plan = plan_check(blind(), chosen([name]), Wish(frozenset({name})))
+    assert Status.UNKNOWN in {each.status for each in plan.findings}
+
+
+def _finds(check: Check, *found: Finding) -> Check:
+    return replace(check, judge=lambda facts: found)
+
+
+def _found(code: Code, status: Status) -> Finding:
+    missing = "list pods" if status is Status.UNKNOWN else ""
+    return Finding(code, Severity.HIGH, status, Subject("Pod", "web", "shop"), "because", missing=missing)
+
+
+@pytest.mark.parametrize(
+    ("only", "told"),
+    [
+        ("check-drain", {"budget-never-allows", "pod-unmanaged"}),
+        ("budget-never-allows", {"budget-never-allows"}),
+        ("budget-exhausted", set()),
+    ],
+)
+def test_the_name_of_a_command_asks_for_all_that_it_finds(only: str, told: set[str]) -> None:
+    found = (_found(code, Status.FAIL) for code in (Code.of("budget-never-allows"), Code.of("pod-unmanaged")))
+    check = _finds(FIRST["check-drain"], *found)
+    plan = plan_check(healthy(), (check,), Wish(frozenset({only})))
+    assert {each.code.name for each in plan.findings} == told
+
+
+def test_what_is_not_known_and_may_hide_what_was_asked_for_is_told() -> None:
+    unknown = _finds(FIRST["check-imds"], _found(Code.of("imds-nodes-unknown"), Status.UNKNOWN))
+    assert plan_check(healthy(), (unknown,), Wish(frozenset({"imds-pods-broken"}))).findings != ()
+    failed = _finds(FIRST["check-imds"], _found(Code.of("imds-nodes-unknown"), Status.FAIL))
+    assert plan_check(healthy(), (failed,), Wish(frozenset({"imds-pods-broken"}))).findings == ()

@@ -1,0 +1,274 @@
+"""Who reaches a socket of a container runtime, who makes it, and how bad that is before 1.24 and after it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.amazon.upgrades.sockets import flagged_by_dds
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
+from kubectl_eksdoc.model.pods import Volume
+from kubectl_eksdoc.model.versions import Version
+from kubectl_eksdoc.model.workloads import CronJob, HostFiles
+from tests.builders import a_hostpath, a_job, a_node, a_pod, a_workload, an_owner
+from tests.check.of_cluster import facts, found, only
+
+SOCK = "/var/run/docker.sock"
+OLD, NEW = Version(1, 23), Version(1, 24)
+
+
+def host(path: str = SOCK, kind: str = "", *words: str) -> HostFiles:
+    return HostFiles((a_volume(path, kind),), words)
+
+
+def a_volume(path: str = SOCK, kind: str = "") -> Volume:
+    return replace(a_hostpath(path, "sock"), path_type=kind)
+
+
+def before(**of: Any) -> tuple[Finding, ...]:
+    """On the way from 1.23 to 1.24."""
+    nodes = [a_node(version="v1.23.17-eks-1", runtime="docker://20.10.25")]
+    return found(Code.of("runtime-socket"), facts(now=OLD, target=NEW, nodes=nodes, **of))
+
+
+def after(**of: Any) -> tuple[Finding, ...]:
+    """Of a cluster of which all nodes are past 1.24."""
+    return found(Code.of("runtime-socket"), facts(nodes=[a_node()], **of))
+
+
+def test_other_paths_and_volumes_are_nobodys_business() -> None:
+    pods = [a_pod(volumes=(a_hostpath("/var/log"), Volume("cache", a_volume().kind.EMPTY_DIR, SOCK)))]
+    assert before(pods=pods, workloads=[a_workload("DaemonSet/web", host=host("/etc"))]) == ()
+
+
+KINDS = ["Deployment", "DaemonSet", "StatefulSet", "ReplicaSet", "ReplicationController"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_templates_of_every_kind(kind: str) -> None:
+    (finding,) = before(workloads=[a_workload(f"{kind}/x", "kube-system", host=host())])
+    assert (finding.subject, finding.severity) == (Subject(kind, "x", "kube-system"), Severity.HIGH)
+    assert finding.evidence[:2] == (f"volume sock: hostPath {SOCK}", "no pod of it runs now")
+
+
+def test_jobs_and_what_makes_them() -> None:
+    owner = an_owner("CronJob/nightly", "ops")
+    job = a_job("nightly-1", "ops", owner=owner, host=host())
+    made = CronJob("ops", "nightly", owner.uid, host())
+    pod = a_pod("nightly-1-x", "ops", owner="Job/nightly-1", volumes=(a_volume(),))
+    alone = a_job("once", "ops", host=host())
+    first, second = before(jobs=[job, alone], cron_jobs=[made], pods=[pod])
+    assert [first.subject, second.subject] == [Subject("CronJob", "nightly", "ops"), Subject("Job", "once", "ops")]
+    assert "pods: nightly-1-x" in first.evidence
+
+
+def test_a_bare_pod_and_a_static_one() -> None:
+    pods = [
+        a_pod("bare", owner=None, volumes=(a_volume(),)),
+        a_pod("static-old-0", "kube-system", owner="Node/old-0", volumes=(a_volume(),)),
+    ]
+    assert [each.subject for each in before(pods=pods)] == [
+        Subject("Pod", "bare", "default"),
+        Subject("Pod", "static-old-0", "kube-system"),
+    ]
+
+
+def test_a_deployment_is_told_once() -> None:
+    """Its ReplicaSets, old ones too, and their pods are its own."""
+    workloads = [
+        a_workload("Deployment/web", host=host()),
+        a_workload("ReplicaSet/web-1", owner="Deployment/web", host=host()),
+        a_workload("ReplicaSet/web-0", owner="Deployment/web", replicas=0, host=host("/run")),
+    ]
+    pods = [a_pod(f"web-1-{i}", owner="ReplicaSet/web-1", volumes=(a_volume(),)) for i in range(7)]
+    (finding,) = before(workloads=workloads, pods=pods)
+    assert finding.subject == Subject("Deployment", "web", "default")
+    assert finding.evidence[1] == "pods: web-1-0, web-1-1, web-1-2, web-1-3, web-1-4 and 2 more"
+
+
+def test_a_pod_of_a_replica_set_that_was_not_read() -> None:
+    labels = {"pod-template-hash": "5d4f"}
+    pods = [a_pod(owner="ReplicaSet/web-5d4f", labels=labels, volumes=(a_volume(),))]
+    assert [each.subject.kind for each in before(pods=pods, unread=[kinds.REPLICA_SETS])] == ["Deployment", "Cluster"]
+
+
+def test_what_makes_a_deployment_or_a_replica_set_of_others() -> None:
+    """An operator's DaemonSet is told by its own name; a ReplicaSet of an Argo Rollout by that, if it has replicas."""
+    workloads = [
+        a_workload("DaemonSet/agent", owner="Agent/agent", host=host()),
+        a_workload("ReplicaSet/web-1", owner="Rollout/web", host=host()),
+        a_workload("ReplicaSet/old-1", owner="Rollout/old", replicas=0, host=host()),
+    ]
+    first, second = before(workloads=workloads)
+    assert [str(first.subject.kind), str(second.subject.kind)] == ["DaemonSet", "Rollout"]
+    assert first.remedy[0].command == (
+        "kubectl get daemonset agent -n default -o 'jsonpath={.spec.template.spec.volumes}'"
+    )
+    assert second.remedy[0].command == ""
+
+
+def test_the_old_vpc_cni() -> None:
+    workloads = [a_workload("DaemonSet/aws-node", "kube-system", host=host("/var/run/dockershim.sock"))]
+    (finding,) = before(workloads=workloads)
+    assert (finding.status, finding.severity) == (Status.UNKNOWN, Severity.MEDIUM)
+    assert any("update it first" in each for each in finding.evidence)
+
+
+def test_owners_in_a_circle_end() -> None:
+    workloads = [a_workload("ReplicaSet/a", owner="ReplicaSet/b"), a_workload("ReplicaSet/b", owner="ReplicaSet/a")]
+    assert len(before(workloads=workloads, pods=[a_pod(owner="ReplicaSet/a", volumes=(a_volume(),))])) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "severity", "then"),
+    [
+        (SOCK, "Socket", Severity.CRITICAL, "does not start"),
+        (SOCK, "File", Severity.CRITICAL, "does not start"),
+        (SOCK, "", Severity.HIGH, "finds an empty folder"),
+        ("/run/docker.sock", "FileOrCreate", Severity.HIGH, "finds an empty folder"),
+        ("/var/run", "Directory", Severity.MEDIUM, "a folder above docker.sock"),
+        ("/", "", Severity.MEDIUM, "the socket is not in its folder"),
+    ],
+)
+def test_nodes_lose_docker_on_the_way(path: str, kind: str, severity: Severity, then: str) -> None:
+    (finding,) = before(workloads=[a_workload("Deployment/x", host=host(path, kind))])
+    assert (finding.status, finding.severity) == (Status.FAIL, severity)
+    assert then in finding.message
+    assert finding.remedy
+
+
+def test_a_container_that_names_the_socket_means_it() -> None:
+    (finding,) = before(workloads=[a_workload("Deployment/x", host=host("/run", "", f"unix://{SOCK}"))])
+    assert finding.severity is Severity.HIGH
+    assert f'its containers name "unix://{SOCK}"' in finding.evidence
+
+
+@pytest.mark.parametrize(
+    ("mounts", "status", "severity"),
+    [
+        (host(SOCK, "Socket"), Status.FAIL, Severity.MEDIUM),
+        (host(SOCK), Status.FAIL, Severity.LOW),
+        (host("/var/run"), Status.FAIL, Severity.LOW),
+        (host("/var/run", "", SOCK), Status.FAIL, Severity.MEDIUM),
+        (host("/"), Status.PASS, Severity.INFO),
+        (host("/run/containerd/containerd.sock"), Status.PASS, Severity.INFO),
+        (host("/run/dockershim.sock"), Status.UNKNOWN, Severity.LOW),
+        (host("/opt/docker.sock"), Status.UNKNOWN, Severity.LOW),
+    ],
+)
+def test_past_1_24_it_is_left_over(mounts: HostFiles, status: Status, severity: Severity) -> None:
+    (finding,) = after(workloads=[a_workload("Deployment/x", host=mounts)])
+    assert (finding.status, finding.severity) == (status, severity)
+    assert (finding.missing != "") is (status is Status.UNKNOWN)
+
+
+def test_pods_that_run_with_a_socket_that_must_be_there_have_one() -> None:
+    (finding,) = after(pods=[a_pod(owner="DaemonSet/x", volumes=(a_volume(SOCK, "Socket"),))])
+    assert "its pods are Ready, so there is such a socket on their nodes" in finding.message
+
+
+def test_a_docker_that_somebody_brought() -> None:
+    given_nodes = [a_node(runtime="docker://26.1.0"), a_node("b", runtime="containerd://1.7.27")]
+    finding = only(
+        Code.of("runtime-socket"), facts(nodes=given_nodes, workloads=[a_workload("Deployment/x", host=host())])
+    )
+    assert (finding.status, finding.missing) == (Status.UNKNOWN, "whether new nodes have Docker, too")
+
+
+def test_without_nodes_the_control_plane_tells() -> None:
+    workloads = [a_workload("Deployment/x", host=host())]
+    assert only(Code.of("runtime-socket"), facts(now=OLD, target=NEW, workloads=workloads)).severity is Severity.HIGH
+    assert only(Code.of("runtime-socket"), facts(workloads=workloads)).severity is Severity.LOW
+
+
+def test_containerd_2_is_told_where_it_comes() -> None:
+    workloads = [a_workload("DaemonSet/x", host=host("/run/containerd"))]
+    (finding,) = after(workloads=workloads)
+    assert any("containerd 2.1" in each and "medium" in each for each in finding.evidence)
+    past = facts(now=Version(1, 34), target=Version(1, 35), nodes=[a_node()], workloads=workloads)
+    assert not any("containerd 2.1" in each for each in only(Code.of("runtime-socket"), past).evidence)
+
+
+def test_docker_stays_before_1_24() -> None:
+    nodes = [a_node(version="v1.22.17-eks-1")]
+    workloads = [a_workload("Deployment/x", host=host())]
+    judged = facts(now=Version(1, 22), target=OLD, nodes=nodes, workloads=workloads)
+    assert only(Code.of("runtime-socket"), judged).status is Status.PASS
+
+
+def test_what_has_ended_runs_no_more() -> None:
+    (finding,) = before(jobs=[a_job("once", finished=True, host=host(SOCK, "Socket"))])
+    assert (finding.status, finding.severity) == (Status.PASS, Severity.INFO)
+    assert finding.message.endswith("it has ended, and does not run again")
+
+
+@given(
+    path=st.lists(st.sampled_from(["var", "run", "docker.sock", "dockershim.sock", "..", "opt", "x"]), max_size=5),
+    kind=st.sampled_from(["", "Socket", "File", "Directory", "DirectoryOrCreate", "FileOrCreate", "CharDevice"]),
+)
+def test_whatever_dds_reports_is_not_passed_over(path: list[str], kind: str) -> None:
+    mounted = f"/{'/'.join(path)}"
+    for judged in (before, after):
+        told = judged(workloads=[a_workload("Deployment/x", host=host(mounted, kind))])
+        assert told or not flagged_by_dds(mounted)
+
+
+@pytest.mark.parametrize("resource", Code.of("runtime-socket").needs)
+def test_what_may_not_be_listed_is_named(resource: kinds.Resource) -> None:
+    finding = only(Code.of("runtime-socket"), facts(unread=[resource]))
+    assert (finding.status, finding.missing) == (Status.UNKNOWN, f"list {resource.full_name}")
+
+
+def test_nodes_with_docker() -> None:
+    nodes = [a_node("a", version="v1.23.17", runtime="docker://20.10.25"), a_node("b", version="v1.23.17")]
+    finding = only(Code.of("runtime-docker"), facts(now=OLD, target=NEW, nodes=nodes))
+    assert (finding.severity, finding.subject) == (Severity.CRITICAL, Subject("Nodegroup", "blue"))
+    assert finding.message.startswith("1 of 2 nodes run Docker")
+    assert found(Code.of("runtime-docker"), facts(now=Version(1, 22), target=OLD, nodes=nodes)) == ()
+    assert found(Code.of("runtime-docker"), facts(nodes=[a_node(runtime="containerd://1.7.27")])) == ()
+    assert only(Code.of("runtime-docker"), facts(unread=[kinds.NODES])).status is Status.UNKNOWN
+
+
+def test_docker_after_its_end_is_somebodys_own() -> None:
+    finding = only(Code.of("runtime-docker"), facts(nodes=[a_node(runtime="docker://26.1.0")]))
+    assert (finding.severity, "cri-dockerd" in finding.message) == (Severity.MEDIUM, True)
+
+
+@pytest.mark.parametrize(
+    ("group", "runtime", "target", "status"),
+    [
+        ("blue", "containerd://1.7.27", 36, Status.PASS),
+        ("", "containerd://1.7.27", 36, Status.FAIL),
+        ("", "cri-o://1.30", 34, Status.UNKNOWN),
+        ("", "", 34, Status.UNKNOWN),
+    ],
+)
+def test_containerd_too_old(group: str, runtime: str, target: int, status: Status) -> None:
+    judged = facts(target=Version(1, target), nodes=[a_node(group=group, runtime=runtime)])
+    assert only(Code.of("runtime-version"), judged).status is status
+
+
+def test_containerd_that_will_do() -> None:
+    nodes = [a_node("a", runtime="containerd://2.1.4"), a_node("b", runtime="docker://26")]
+    assert found(Code.of("runtime-version"), facts(target=Version(1, 36), nodes=nodes)) == ()
+    assert found(Code.of("runtime-version"), facts(nodes=[a_node(runtime="containerd://1.7.27")])) == ()
+    assert only(Code.of("runtime-version"), facts(unread=[kinds.NODES])).missing == "list nodes"
+
+
+def test_nodes_that_are_past_docker_are_believed_more_than_a_control_plane_before_it() -> None:
+    """It never runs behind its nodes; what a node says of itself is nearer."""
+    mount = [a_workload("Deployment/x", host=host(SOCK, "Socket"))]
+    (finding,) = found(
+        Code.of("runtime-socket"), facts(now=OLD, target=NEW, nodes=[a_node(version="v1.24.1")], workloads=mount)
+    )
+    assert finding.severity is not Severity.CRITICAL
+    (finding,) = found(
+        Code.of("runtime-socket"), facts(now=OLD, target=NEW, nodes=[a_node(version="")], workloads=mount)
+    )
+    assert finding.severity is Severity.CRITICAL

@@ -1,0 +1,98 @@
+"""What somebody has decided to live with: which findings, until when, and when the decision is out of date."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.plan import CheckPlan, Wish, plan_check
+from kubectl_eksdoc.check.suppressing import matches, sort_out
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject, Suppression
+from tests.builders import NOW
+from tests.check.healthy import healthy
+
+CODE = Code.of("kubelet-skew")
+TODAY = NOW.date()
+RULE = Suppression(CODE.name, "agreed with the platform team", TODAY, where="accepted.yaml, entry 1")
+
+
+def a_finding(name: str = "blue", status: Status = Status.FAIL, **more: str) -> Finding:
+    subject = Subject(more.get("kind", "Nodegroup"), name, more.get("namespace", ""))
+    return Finding(CODE, Severity.HIGH, status, subject, "too old")
+
+
+def planned(*rules: Suppression, found: tuple[Finding, ...] = (a_finding(),), wish: Wish = Wish()) -> CheckPlan:
+    check = Check((CODE,), Area.NODES, Gate.BEFORE_CONTROL_PLANE, lambda _: found)
+    return plan_check(healthy(), [check], replace(wish, suppressions=rules))
+
+
+def test_a_finding_that_is_suppressed_does_not_count_and_is_kept_with_its_reason() -> None:
+    plan = planned(RULE)
+    assert plan.findings == ()
+    assert plan.of(Gate.BEFORE_CONTROL_PLANE, Status.FAIL) == ()
+    assert [(each.finding.subject.name, each.by.reason) for each in plan.suppressed] == [("blue", RULE.reason)]
+    assert plan.notes == ()
+
+
+def test_the_last_day_still_holds_and_the_next_does_not() -> None:
+    assert planned(RULE).findings == ()
+    plan = planned(replace(RULE, until=TODAY - timedelta(days=1)))
+    assert len(plan.findings) == 1
+    (note,) = plan.notes
+    assert "accepted.yaml, entry 1" in note
+    assert f"expired on {(TODAY - timedelta(days=1)).isoformat()} (1 day ago)" in note
+    assert "counts again" in note
+
+
+def test_one_that_matches_nothing_is_noted() -> None:
+    plan = planned(replace(RULE, name="red"))
+    assert len(plan.findings) == 1
+    assert plan.notes == (
+        "the suppression accepted.yaml, entry 1 matches nothing: there is no such finding of kubelet-skew",
+    )
+
+
+def test_one_of_a_code_that_nobody_looked_for_is_not_called_needless() -> None:
+    assert planned(Suppression("check-addon-unfit", "why", TODAY)).notes == ()
+    wish = Wish(only=frozenset(["check-addon-unfit"]))
+    assert planned(replace(RULE, name="red"), wish=wish).notes == ()
+
+
+def test_the_unknown_is_suppressed_by_the_same_rule_and_never_without_one() -> None:
+    unknown = a_finding(status=Status.UNKNOWN)
+    assert planned(found=(unknown,)).findings == (unknown,)
+    assert planned(RULE, found=(unknown,)).suppressed[0].finding == unknown
+
+
+def test_what_passes_needs_no_suppression() -> None:
+    passes = a_finding(status=Status.PASS)
+    assert planned(RULE, found=(passes,)).findings == (passes,)
+
+
+@pytest.mark.parametrize(
+    ("rule", "hit"),
+    [
+        ({}, True),
+        ({"kind": "Node*"}, True),
+        ({"kind": "nodegroup"}, False),
+        ({"name": "bl?e"}, True),
+        ({"name": "blue-*"}, False),
+        ({"namespace": ""}, True),
+        ({"namespace": "shop"}, False),
+        ({"code": "support-ends"}, False),
+    ],
+)
+def test_subjects_are_named_by_globs(rule: dict[str, str], hit: bool) -> None:
+    assert matches(replace(RULE, **rule), a_finding()) is hit
+
+
+def test_the_day_is_that_of_the_observation_in_utc() -> None:
+    late = datetime(2026, 11, 20, 23, 30, tzinfo=timezone(timedelta(hours=-5)))  # the 21st in UTC
+    rule = replace(RULE, until=date(2026, 11, 20))
+    assert sort_out([a_finding()], [rule], late).suppressed == ()
+    assert sort_out([a_finding()], [rule], late - timedelta(hours=5)).kept == ()

@@ -1,0 +1,54 @@
+"""The page of the demo: causes and not findings, on a terminal of an ordinary size."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+
+import pytest
+
+from tests.cli.running import run_cli
+
+ROW = re.compile(r"  [✗?] (?:critical|high|medium|low) +(\S.*?)  +(\S.*)")
+
+
+@cache
+def page(columns: int) -> tuple[str, ...]:
+    return tuple(run_cli("check", "--demo", environ={"COLUMNS": str(columns)}).out.splitlines())
+
+
+@cache
+def causes() -> list:  # type: ignore[type-arg]
+    found: list = json.loads(run_cli("check", "--demo", "-o", "json").out)["causes"]  # type: ignore[type-arg]
+    return found
+
+
+def test_it_fits_in_60_lines_of_100_columns() -> None:
+    assert len(page(100)) <= 60
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_no_column_is_cut_to_nothing(columns: int) -> None:
+    rows = [found for line in page(columns) if (found := ROW.fullmatch(line))]
+    assert len(rows) == len(causes()) - 3
+    assert all(len(said) >= 25 or not said.endswith("…") for row in rows for said in row.groups())
+    assert not [line for line in page(columns) if len(line) > columns and " kubectl " not in line]
+
+
+def test_the_first_three_have_a_command_each_and_no_more() -> None:
+    text = "\n".join(page(100))
+    decides = text[text.index("WHAT DECIDES") : text.index("MORE CAUSES")]
+    commands = [line.strip() for line in decides.splitlines() if re.match(r" +(kubectl|helm|aws) ", line)]
+    assert commands == [each["do"]["command"] for each in causes()[:3]]
+
+
+def test_one_api_is_one_cause_and_each_finding_has_one() -> None:
+    (api,) = (each for each in causes() if each["subject"]["kind"] == "API")
+    assert api["subject"]["name"] == "admissionregistration.k8s.io/v1beta1" and len(api["findings"]) == 7
+    told = json.loads(run_cli("check", "--demo", "-o", "json").out)
+    rank = ["critical", "high", "medium", "low"]
+    counting = [each for each in told["findings"] if each["status"] != "pass" and each["severity"] in rank]
+    assert sum(len(each["findings"]) for each in causes()) == len(counting)
+    before = [each for each in causes() if each["gate"] == "before-control-plane"]
+    assert f"Not yet: {len(before)} causes before the control plane's step" in told["verdict"]

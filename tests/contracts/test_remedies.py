@@ -1,0 +1,300 @@
+"""What remedies and steps tell people to run exists: each command, its subcommand and its flags, wherever the package
+writes it. kubectl's, eksctl's and helm's are listed with their sources; awscli's are those of botocore's models."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore import xform_name
+from botocore.exceptions import UnknownServiceError
+
+from kubectl_eksdoc.cli.commands import tree as command_tree
+from kubectl_eksdoc.cli.parser import Parser
+from tests.cli.check.asked import RICH, document
+from tests.contracts.source import PACKAGE, ROOT, files, name, text
+
+Words = Sequence[str | None]
+"""None: a word that is not known before it runs, or several."""
+
+LISTED: Mapping[str, Any] = json.loads((ROOT / "tests" / "data" / "commands.json").read_text(encoding="utf-8"))
+MAKERS = {"shell", "kubectl", "aws", "eks"}
+"""Functions that make a command of its words."""
+AWS_GLOBALS = {"--region", "--profile", "--query", "--output", "--cli-input-json", "--cli-input-yaml", "--no-cli-pager"}
+
+
+RENAMED = "--kubernetes-version"
+OF_VERSIONS = {f"eks {verb}" for verb in ("create-cluster", "update-cluster-version", "create-nodegroup")} | {
+    "eks update-nodegroup-version"
+}
+"""What awscli calls their member `version` (awscli customizations/argrename.py)."""
+
+
+OWN = {"eks update-kubeconfig", "eks get-token", "sso login"}
+"""Commands of awscli that are no operation of the API (awscli customizations/eks, sso)."""
+
+
+def faults(words: Words) -> Iterator[str]:
+    """What is not so of a command, a clause for each."""
+    program, rest = words[0], words[1:]
+    if program == "aws":
+        yield from _of_aws(rest)
+    elif program == "kubectl" and rest and rest[0] == "eksdoc":
+        yield from _of_ours(rest[1:])
+    elif program in LISTED and rest and rest[0] is not None:
+        listed = LISTED[program]
+        known = listed["commands"]
+        found = next((n for n in (2, 1) if " ".join(map(str, rest[:n])) in known), 0)
+        if not found:
+            yield f"{program} has no {' '.join(map(str, rest[:2]))}"
+        else:
+            flags = {*known[" ".join(map(str, rest[:found]))], *listed.get("options", ())}
+            yield from _strange(rest[found:], flags)
+
+
+def _strange(words: Words, flags: set[str]) -> Iterator[str]:
+    for word in words:
+        flag = (word or "").partition("=")[0]
+        if flag == "--":
+            return
+        if re.match(r"--?[a-zA-Z]", flag) and flag not in flags:
+            yield f"there is no flag {flag}"
+
+
+@cache
+def _parsers() -> Mapping[str, Parser]:
+    def below(parser: Parser, path: tuple[str, ...]) -> Iterator[tuple[str, Parser]]:
+        yield " ".join(path), parser
+        for word, under in (parser.under() or {}).items():
+            yield from below(under, (*path, word))
+
+    return dict(below(command_tree(), ()))
+
+
+def _of_ours(words: Words) -> Iterator[str]:
+    if not words or words[0] is None:
+        return
+    path = next((n for n in (3, 2, 1, 0) if " ".join(map(str, words[:n])) in _parsers()), 0)
+    if not path and not words[0].startswith("-"):
+        yield f"there is no kubectl eksdoc {words[0]}"
+        return
+    flags = {each for flag in _parsers()[" ".join(map(str, words[:path]))].flags() for each in flag.option_strings}
+    yield from _strange(words[path:], flags)
+
+
+@cache
+def _session() -> Any:
+    return botocore.session.get_session()
+
+
+@cache
+def _operations(service: str) -> Mapping[str, frozenset[str]]:
+    model = _session().get_service_model(service)
+    shapes = {each: model.operation_model(each).input_shape for each in model.operation_names}
+    return {
+        xform_name(each, "-"): frozenset(f"--{xform_name(one, '-')}" for one in (shape.members if shape else ()))
+        for each, shape in shapes.items()
+    }
+
+
+def _of_aws(words: Words) -> Iterator[str]:
+    if len(words) < 2 or words[0] is None or words[1] is None:
+        return
+    service, verb, *rest = words
+    if f"{service} {verb}" in OWN:
+        return
+    try:
+        operations = _operations(service)
+    except UnknownServiceError:
+        yield f"aws has no {service}"
+        return
+    if verb == "wait":
+        waiters = _session().get_waiter_model(service).waiter_names
+        asked = {xform_name(each, "-"): each for each in waiters}
+        if rest[0] not in asked:
+            yield f"aws {service} cannot wait for {rest[0]}"
+            return
+        waited = _session().get_waiter_model(service).get_waiter(asked[rest[0]]).operation
+        verb, rest = xform_name(waited, "-"), rest[1:]
+    if verb not in operations:
+        yield f"aws {service} has no {verb}"
+        return
+    renamed = {RENAMED} if f"{service} {verb}" in OF_VERSIONS else set()
+    yield from _strange(rest, {*operations[verb], *AWS_GLOBALS, *renamed})
+
+
+# Where the package writes them.
+
+
+def _word(node: ast.expr) -> list[str | None]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [node.value]
+    if isinstance(node, ast.JoinedStr):
+        first = node.values[0] if node.values else None
+        begin = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+        return [begin if begin.startswith("-") and "=" in begin else None]
+    return [None]
+
+
+def _maker(call: ast.Call) -> str:
+    """``shell``, also of ``commands.shell``."""
+    of = call.func
+    return of.id if isinstance(of, ast.Name) else of.attr if isinstance(of, ast.Attribute) else ""
+
+
+def _made(call: ast.Call) -> Words | None:
+    """The words of what a maker is given."""
+    maker = _maker(call)
+    words = [word for arg in call.args for word in _word(arg)]
+    if maker.endswith("shell"):
+        return words if words and words[0] in ("kubectl", "aws", "eksctl", "helm") else None
+    if maker.endswith("kubectl"):
+        return None if words[0] is None else ["kubectl", *words[0].split(), *words[1:]]
+    if maker == "aws":
+        return ["aws", *words[1:]]
+    if words[1:] and words[1] is not None:
+        return ["aws", "eks", *words[1].split(), *words[2:]]
+    return None
+
+
+@cache
+def written() -> tuple[tuple[str, Words], ...]:
+    """Of calls in the package, and of texts in its strings and records."""
+    found: list[tuple[str, Words]] = []
+    for path in files(PACKAGE):
+        if not re.search(r"kubectl|aws|eksctl|helm|eks\(", text(path)):
+            continue
+        for node in ast.walk(ast.parse(text(path))):
+            at = f"{name(path)} line {getattr(node, 'lineno', 0)}"
+            if isinstance(node, ast.Call) and _maker(node) in MAKERS and node.args:
+                made = _made(node)
+                found += [(at, made)] if made else []
+            elif said := _said(node):
+                found += [(at, words) for words in in_prose(said)]
+    for at, said in _records():
+        found += [(at, words) for words in in_prose(said)]
+    return tuple(found)
+
+
+def _said(node: ast.AST) -> str:
+    """Values that are filled in are told by a name in braces."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_said(each) if isinstance(each, ast.Constant) else "{x}" for each in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _records() -> Iterator[tuple[str, str]]:
+    for path in sorted((PACKAGE / "knowledge").glob("*.json")):
+        for said in _texts(json.loads(path.read_text(encoding="utf-8"))):
+            yield path.name, said
+
+
+def _texts(told: object) -> Iterator[str]:
+    if isinstance(told, str):
+        yield told
+    elif isinstance(told, dict):
+        for key, each in told.items():
+            yield from _texts(each) if key not in ("about", "source") else ()
+    elif isinstance(told, list):
+        for each in told:
+            yield from _texts(each)
+
+
+_COMMAND = re.compile(r"(?<![\w/.-])(kubectl|aws|eksctl|helm) ((?:[a-z][\w-]*|--?[a-z][\w-]*(?:=\S*)?|…|\{\w+\}| )+)")
+
+
+NO_COMMAND = {"needs", "that", "made", "would"}
+"""Words that follow the name of the tool in a sentence."""
+
+
+def in_prose(said: str) -> Iterator[Words]:
+    """Commands in a sentence: the program with a word that is no prose, up to the first sign that is no word of it."""
+    for program, rest in _COMMAND.findall(said):
+        words = [each.partition("{")[0] or None for each in rest.split()]
+        if words[0] is None or (rest.split()[1:2] and rest.split()[1] in NO_COMMAND):
+            continue
+        if program == "kubectl" and words[0] == "eksdoc" and len(words) > 1:
+            yield [program, *words]
+        elif program == "aws" and words[0] in _session().get_available_services() and len(words) > 1:
+            yield [program, *words[:2], *(each for each in words[2:] if each and each.startswith("-"))]
+        elif program in ("kubectl", "eksctl") and words[0] in _verbs(program):
+            yield [program, *words]
+
+
+def _verbs(program: str) -> set[str]:
+    return {each.split()[0] for each in LISTED[program]["commands"]}
+
+
+@pytest.mark.long
+def test_commands_are_found() -> None:
+    every = [" ".join(word or "…" for word in words) for _, words in written()]
+    assert len(every) > 250
+    for known in ("kubectl convert -f …", "aws eks wait cluster-active", "eksctl delete nodegroup …", "helm …"):
+        assert any(each.startswith(known) for each in every), known
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("program", ["kubectl eksdoc", "kubectl", "aws", "eksctl", "helm"])
+def test_each_command_that_is_written_exists(program: str) -> None:
+    ours = program == "kubectl eksdoc"
+    wrong = [
+        f"{at}: {' '.join(word or '…' for word in words)}: {fault}"
+        for at, words in written()
+        if words[0] == program.split()[0] and (len(words) > 1 and words[1] == "eksdoc") is ours
+        for fault in faults(words)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "words",
+    [("--demo", "--target", "1.33"), ("--demo", "--target", "1.34"), ("--snapshot", RICH, "--target", "1.34")],
+)
+def test_each_command_that_is_printed_exists(words: tuple[str, ...]) -> None:
+    told = document(*words)
+    remedies = [remedy.get("command", "") for each in told["findings"] for remedy in each["remedy"]]
+    steps = [line for each in told["checklist"] for line in (*each["commands"], each["verify"] or "")]
+    commands = [part for line in (*remedies, *steps) if line for part in _parts(line)]
+    assert len(commands) > 40
+    assert [f"{' '.join(each)}: {fault}" for each in commands for fault in faults(each)] == []
+
+
+def _parts(line: str) -> Iterator[list[str]]:
+    """Of several that are run one after the other, or within each other."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="();<>|&")
+    lexer.whitespace_split = True
+    part: list[str] = []
+    for word in (*lexer, ";"):
+        if not set(word) <= set("();<>|&$"):
+            part.append(word.removeprefix("query=$"))
+        elif part:
+            yield part
+            part = []
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("kubectl", "migrate", "x"), "kubectl has no migrate x"),
+        (("kubectl", "get", "pods", "--everything"), "there is no flag --everything"),
+        (("kubectl", "eksdoc", "drian"), "there is no kubectl eksdoc drian"),
+        (("kubectl", "eksdoc", "check", "--aim", "1.34"), "there is no flag --aim"),
+        (("aws", "eks", "describe-clusters"), "aws eks has no describe-clusters"),
+        (("aws", "eks", "describe-cluster", "--cluster-name", "x"), "there is no flag --cluster-name"),
+        (("aws", "eks", "wait", "cluster-ready"), "aws eks cannot wait for cluster-ready"),
+        (("aws", "ekz", "describe-cluster"), "aws has no ekz"),
+        (("eksctl", "drain", "nodegroup"), "eksctl has no drain nodegroup"),
+        (("eksctl", "delete", "nodegroup", "--force"), "there is no flag --force"),
+        (("helm", "mend"), "helm has no mend"),
+    ],
+)
+def test_what_does_not_exist_is_a_fault(words: tuple[str, ...], why: str) -> None:
+    assert list(faults(words)) == [why]

@@ -1,0 +1,316 @@
+"""A change of CoreDNS as a whole: what of the values is set, that nothing else is, and why it is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.aws.validating import broken
+from kubectl_eksdoc.coredns_lameduck.change.change import Change, changed, few
+from kubectl_eksdoc.coredns_lameduck.change.placing import without_spot
+from kubectl_eksdoc.coredns_lameduck.change.wishes import Place, Refused, Scale, Wishes, lameduck_wished, scale_wished
+from kubectl_eksdoc.coredns_lameduck.deployed import PROPORTIONAL
+from kubectl_eksdoc.kubernetes.keeping import MARK
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, VersionSide
+from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.nodes import Taint
+from kubectl_eksdoc.model.pods import Toleration
+from kubectl_eksdoc.model.workloads import Autoscaler
+from tests.addon.stand_in.coredns import AFFINITY
+from tests.builders import ROOM, a_cluster, a_node
+from tests.coredns_lameduck import made
+from tests.examples import examples
+
+SCHEMAS = Path(__file__).parents[2] / "data" / "aws" / "eks" / "schemas"
+SCALES, SCALES_NOT, OLD = "v1.10.1-eksbuild.11", "v1.11.1-eksbuild.8", "v1.8.7-eksbuild.4"
+SHORT = made.lameduck("5s")
+ON_DEMAND = Wishes(None, Place.ON_DEMAND)
+MORE = Wishes(scale=Scale(3, 10))
+LINUX = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64"}
+MANY = [
+    made.a_zoned(f"n-{zone}", zone, **LINUX, **{"eks.amazonaws.com/capacityType": kind})
+    for zone, kind in (("a", "ON_DEMAND"), ("b", "ON_DEMAND"), ("c", "SPOT"))
+]
+
+
+def schema(version: str) -> Doc:
+    found: Doc = json.loads((SCHEMAS / f"coredns_{version}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def side(values: Doc | Unknown, version: str = SCALES) -> AddonSide:
+    of = VersionSide(version, Unknown("no chart here"), schema(version))
+    return AddonSide(Addon("coredns", version, "ACTIVE"), of, of, values, True, (version,))
+
+
+def change(
+    wishes: Wishes, values: Doc | None = None, version: str = SCALES, kubernetes: str = "1.28", **more: Any
+) -> Change:
+    nodes = [replace(node, allocatable=ROOM) for node in more.pop("nodes", MANY)]
+    unread = more.pop("unread", ())
+    given = {"text": SHORT, "doc": made.deployment(affinity=AFFINITY), **more}
+    facts = made.facts(addon=side(values or {}, version), nodes=nodes, **given)
+    reads = tuple(a_cluster(unread=unread).reads)
+    return changed(replace(facts, cluster=replace(facts.cluster, reads=reads)), wishes, kubernetes)
+
+
+def why(found: Change) -> str:
+    return " | ".join(f"{each.why} {each.hint}" for each in found.refusals)
+
+
+def test_the_texts_of_the_incident_fit_one_version_and_not_the_other() -> None:
+    scaling: Doc = {"autoScaling": {"enabled": True, "minReplicas": 2, "maxReplicas": 10}}
+    selecting: Doc = {"nodeSelector": {"nodegroup": "on-demand"}}
+    assert broken(schema(SCALES), {**scaling, **selecting}) == ()
+    wrong = broken(schema(SCALES_NOT), {**scaling, **selecting})
+    assert not isinstance(wrong, Unknown) and [each.path for each in wrong] == [("autoScaling",)]
+    assert broken(schema(SCALES_NOT), selecting) == ()
+
+
+_OTHERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "replicaCount": st.integers(2, 9),
+        "podLabels": st.just({"team": "network"}),
+        "resources": st.just({"limits": {"memory": "300Mi"}}),
+        "nodeSelector": st.just({"kubernetes.io/os": "linux"}),
+        "podDisruptionBudget": st.just({"enabled": False}),
+        "affinity": st.just(AFFINITY),
+        "corefile": st.just(made.lameduck("9s")),
+    },
+)
+_WISHES = st.builds(
+    Wishes,
+    st.none() | st.integers(10, 20),
+    st.none() | st.sampled_from(Place),
+    st.none() | st.builds(Scale, st.integers(2, 5), st.integers(5, 1000)),
+).filter(bool)
+_SET = {"corefile", "affinity", "topologySpreadConstraints", "autoScaling", "podDisruptionBudget"}
+
+
+@settings(max_examples=examples(60))
+@given(_OTHERS, _WISHES)
+def test_what_is_made_fits_the_schema_and_changes_nothing_else(values: Doc, wishes: Wishes) -> None:
+    found = change(wishes, values)
+    assert found.refusals == () and found.values is not None
+    assert broken(schema(SCALES), found.values) == ()
+    for key in {*values, *found.values} - _SET:
+        assert found.values.get(key) == values.get(key)
+    if "podDisruptionBudget" in values:
+        assert found.values["podDisruptionBudget"] == values["podDisruptionBudget"]
+    if wishes.lameduck_s is not None:
+        assert found.values["corefile"] == made.lameduck(f"{wishes.lameduck_s}s")
+    elif "corefile" in values:
+        assert found.values["corefile"] == values["corefile"]
+    if wishes.place is Place.ON_DEMAND:
+        assert found.values["affinity"] == without_spot(AFFINITY)
+    if wishes.scale is not None:
+        bounds = {"minReplicas": wishes.scale.least, "maxReplicas": wishes.scale.most}
+        assert found.values["autoScaling"] == {"enabled": True, **bounds}
+
+
+def test_what_coredns_reads_is_what_is_wished() -> None:
+    assert lameduck_wished("20s") == 20 == lameduck_wished("20000ms") and lameduck_wished("1m") == 60
+    no_unit = lameduck_wished("20")
+    assert isinstance(no_unit, Refused) and no_unit.why == "20 has no unit: CoreDNS would refuse it"
+    for text in ("", "-5s", "1.5s", "soon"):
+        assert isinstance(lameduck_wished(text), Refused)
+    assert scale_wished("3:10") == Scale(3, 10)
+    for text in ("1:4", "3", "10:3", "3:1001", "a:b", "²:9"):
+        assert isinstance(scale_wished(text), Refused), text
+
+
+def test_a_lameduck_that_does_not_fit_is_refused_with_the_arithmetic() -> None:
+    found = why(change(Wishes(30)))
+    assert "lameduck 30 s + closing 5 s + margin 5 s = 40 s of a grace period of 30 s" in found
+    assert "The largest that is safe is 20s" in found and "terminationGracePeriodSeconds 40" in found
+    hook = made.deployment(container={"lifecycle": {"preStop": {"sleep": {"seconds": 10}}}})
+    assert "preStop 10 s + lameduck 20 s" in why(change(Wishes(20), doc=hook))
+    unknown = made.deployment(container={"lifecycle": {"preStop": {"exec": {"command": ["/bin/x"]}}}})
+    (refused,) = change(Wishes(20), doc=unknown).refusals
+    assert refused.missing == "the length of the preStop hook"
+
+
+def test_a_lameduck_that_is_too_short_is_refused_unless_it_is_better_than_today() -> None:
+    assert "may be too short" in why(change(Wishes(4)))
+    better = change(Wishes(5), text=made.lameduck("2s"))
+    assert better.refusals == () and [each.code.name for each in better.findings] == ["dns-lameduck-short"]
+    assert change(Wishes(15)).findings == ()
+
+
+def test_only_the_margin_is_broken_from_21_to_25_s_and_that_can_be_accepted() -> None:
+    found = change(Wishes(22))
+    assert found.refusals == () and [each.code.name for each in found.findings] == ["dns-lameduck-long"]
+    assert "may be killed" in why(change(Wishes(26)))
+
+
+def test_a_grace_period_that_eks_may_put_back_is_told() -> None:
+    long = made.deployment(terminationGracePeriodSeconds=60)
+    found = change(Wishes(40), doc=long)
+    assert found.refusals == () and [each.code.name for each in found.findings] == ["dns-grace-not-kept"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (SHORT.replace("reload", "reload 1s"), "interval value must be greater"),
+        (SHORT.replace("reload", "reload }"), "cannot be parsed"),
+        (SHORT.replace("    ready\n", ""), "no plugin ready"),
+        (
+            SHORT.replace("    ready\n", "    ready\n    import custom/*\n"),
+            "custom/*, which may hold the plugin health",
+        ),
+        (SHORT.replace("    health {\n        lameduck 5s\n      }\n", "    import custom/*\n"), "imports custom/*"),
+    ],
+)
+def test_a_bad_corefile_is_never_made(text: str, said: str) -> None:
+    found = change(Wishes(20), text=text)
+    assert said in why(found) and "corefile" not in (found.values or {})
+
+
+def test_what_is_known_as_a_digest_is_never_made_a_corefile() -> None:
+    found = change(
+        Wishes(20),
+        text=f"{SHORT}\nexample.org {{\n    route53 a.:Z {{\n        aws_access_key {MARK}1 {MARK}2\n    }}\n}}\n",
+    )
+    assert MARK not in str(found.values)
+    assert "digests" in why(found)
+
+
+@pytest.mark.parametrize("blocks", [3, 7])
+def test_shares_that_are_no_whole_seconds_are_no_reason_to_refuse(blocks: int) -> None:
+    found = change(Wishes(20), text="".join(SHORT.replace(".:53 {", f"z{at}:53 {{") for at in range(blocks)))
+    assert found.refusals == () and "ms" in str((found.values or {})["corefile"])
+
+
+@pytest.mark.parametrize("text", [made.lameduck("30"), SHORT.replace("    ready\n", ""), ".:53 {\n", None])
+def test_no_rollout_begins_while_none_of_its_pods_would_come_up(text: str | None) -> None:
+    found = change(ON_DEMAND, text=text)
+    assert len(found.refusals) == 1
+    assert ("pods anew, and none would come up" if text else "no key Corefile") in why(found)
+    assert change(Wishes(place=Place.ANY), text=text).refusals == ()  # makes none
+
+
+def test_a_hand_edit_is_made_to_last_as_it_is() -> None:
+    edited = made.lameduck("20s").replace("cache 30", "cache 77")
+    found = change(Wishes(20), text=edited, values={})
+    assert found.values == {"corefile": edited} and not found.nothing and found.corefile and found.corefile.same
+    assert change(Wishes(20), {"corefile": edited}, text=edited).nothing
+
+
+def test_two_nodes_in_two_zones_must_take_it() -> None:
+    assert change(ON_DEMAND).refusals == ()
+    one_zone = [replace(node, labels=node.labels | {"topology.kubernetes.io/zone": "a"}) for node in MANY]
+    found = change(ON_DEMAND, nodes=one_zone)
+    assert "of 3 nodes only 2 nodes (n-a, n-b) in 1 zone would take" in why(found) and found.landing is not None
+    reasons = {seat.node: seat.why for seat in found.landing.seats}
+    assert reasons["n-a"] == () and reasons["n-c"] == ("it is a Spot node",)
+    taint = replace(MANY[1], taints=(Taint("mine", "", "NoSchedule"),))
+    tainted = change(ON_DEMAND, nodes=[MANY[0], taint, MANY[2]])
+    assert "only 1 node (n-a) in 1 zone" in why(tainted) and tainted.landing is not None
+    assert ("its taint mine is not tolerated",) in {seat.why for seat in tainted.landing.seats}
+    tolerant = [replace(pod, tolerations=(Toleration("mine", "Exists"),)) for pod in made.PODS]
+    assert change(ON_DEMAND, nodes=[MANY[0], taint, MANY[2]], pods=tolerant).refusals == ()
+    assert "only 1 node" in why(change(ON_DEMAND, nodes=[MANY[0], replace(MANY[1], ready="Unknown"), MANY[2]]))
+    full = replace(MANY[1], unschedulable=True)
+    assert "only 1 node" in why(change(ON_DEMAND, nodes=[MANY[0], full, MANY[2]]))
+
+
+def test_what_was_not_read_places_nothing() -> None:
+    found = change(ON_DEMAND, unread=(kinds.NODES,))
+    assert found.refusals[0].missing == "list nodes"
+    assert change(ON_DEMAND, pods=()).refusals[0].missing == "a pod of CoreDNS"
+
+
+def test_place_any_takes_it_back() -> None:
+    values = {"affinity": without_spot(AFFINITY), "replicaCount": 3}
+    found = change(Wishes(place=Place.ANY), values)
+    assert found.values == {"affinity": AFFINITY, "replicaCount": 3} and found.refusals == ()
+
+
+def test_place_any_of_what_is_anywhere_is_nothing() -> None:
+    found = change(Wishes(place=Place.ANY))
+    assert found.nothing and found.values == {} and found.affinity_source == ""
+    only_ours = change(Wishes(place=Place.ANY), {"affinity": without_spot({})}, doc=made.deployment())
+    assert only_ours.values == {} and not only_ours.nothing
+
+
+def test_what_holds_in_the_values_alone_is_sent_again() -> None:
+    twenty = made.lameduck("20s")
+    assert not change(Wishes(20), {"corefile": twenty}, text=SHORT).nothing, "somebody has changed it live"
+    values = change(ON_DEMAND).values
+    assert values is not None and not change(ON_DEMAND, values).nothing, "the Deployment has it not"
+    there = made.deployment(affinity=values["affinity"])
+    assert change(ON_DEMAND, values, doc=there).nothing
+
+
+def test_a_budget_comes_where_none_is() -> None:
+    assert "podDisruptionBudget" not in (change(ON_DEMAND).values or {})
+    found = change(ON_DEMAND, budgets=())
+    assert (found.values or {})["podDisruptionBudget"] == {"enabled": True, "maxUnavailable": 1}
+    assert "podDisruptionBudget" not in (change(ON_DEMAND, budgets=(), unread=(kinds.BUDGETS,)).values or {})
+
+
+def test_who_else_scales_it_is_named_and_how_to_take_them_away() -> None:
+    assert change(MORE).refusals == ()
+    hpa = Autoscaler("kube-system", "coredns-hpa", "Deployment", "coredns", 2, 5)
+    assert "kubectl delete horizontalpodautoscaler coredns-hpa" in why(change(MORE, autoscalers=(hpa,)))
+    assert change(MORE, autoscalers=(replace(hpa, target_name="web"),)).refusals == ()
+    assert change(MORE, unread=(kinds.AUTOSCALERS,)).refusals[0].missing.startswith("list horizontalpodautoscalers")
+    facts = made.facts(addon=side({}), nodes=MANY)
+    there = replace(facts, objects={**facts.objects, PROPORTIONAL[0]: {"kind": "Deployment"}})
+    assert f"Deployment {PROPORTIONAL[0].name}" in why(changed(there, MORE, "1.28"))
+
+
+def test_a_version_or_cluster_that_cannot_scale_is_refused() -> None:
+    assert "has no autoScaling" in why(change(MORE, version=SCALES_NOT, kubernetes="1.30"))
+    assert "Kubernetes 1.24 has no autoscaler" in why(change(MORE, kubernetes="1.24"))
+    assert "has no affinity" in why(change(ON_DEMAND, version=OLD))
+    assert change(Wishes(20), version=OLD).refusals == ()
+
+
+def test_a_rollout_with_an_unread_lameduck_is_advised_in_two_steps() -> None:
+    found = change(Wishes(20, Place.ON_DEMAND))
+    assert [each.code.name for each in found.findings] == ["dns-change-two-steps"]
+    assert "--set lameduck=20s --apply" in found.findings[0].remedy[0].command
+    assert change(Wishes(20)).findings == () == change(ON_DEMAND).findings
+
+
+def test_whose_it_is_must_be_known() -> None:
+    facts = made.facts(addon=Unknown("IAM does not allow it", "eks:DescribeAddon"))
+    (refused,) = changed(facts, Wishes(20), "1.28").refusals
+    assert refused.missing == "eks:DescribeAddon"
+    values = change(Wishes(20), values=None)
+    assert values.refusals == ()
+    unknown = replace(made.facts(), addon=side(Unknown("they are no YAML")))
+    refusing = changed(unknown, Wishes(20), "1.28")
+    assert "not known" in why(refusing) and refusing.managed and not refusing.nothing
+
+
+@pytest.mark.parametrize(
+    ("scale", "status", "said"),
+    [
+        (Scale(2, 2), Status.FAIL, "and 2:2 allows 2 at the most"),
+        (Scale(2, 10), Status.PASS, "and 2:10 starts with 2"),
+    ],
+)
+def test_fewer_than_the_formula_wants(scale: Scale, status: Status, said: str) -> None:
+    (found,) = few(a_cluster(nodes=[a_node(f"n-{number}") for number in range(42)]), scale)
+    assert found.status is status and found.message == f"EKS' formula wants 3 replicas for 42 nodes, {said}"
+
+
+def test_of_one_that_eks_does_not_manage_the_deployment_is_left_alone() -> None:
+    nodes = [replace(node, allocatable=ROOM) for node in MANY]
+    facts = made.facts(addon=Absent("no add-on coredns"), text=SHORT, nodes=nodes)
+    found = changed(facts, Wishes(20, Place.ON_DEMAND, Scale(3, 10)), "1.28")
+    assert not found.managed and found.values is None and found.corefile and found.corefile.after != SHORT
+    assert [words[3] for words in found.not_done] == ["patch", "autoscale"] and found.refusals == ()

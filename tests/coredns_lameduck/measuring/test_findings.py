@@ -1,0 +1,148 @@
+"""What the numbers are taken for, with what was seen beside them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from kubectl_eksdoc.coredns_lameduck.measuring.findings import findings_of
+from kubectl_eksdoc.coredns_lameduck.measuring.result import Measured, MeasuredZone, Moment, What, until
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.coredns import Counts, Report, Second, Stream
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
+from tests.coredns_lameduck.measuring.test_planning import planned
+from tests.flows.dns_worlds import START
+
+PLAN = planned()
+SERVICE, ENDPOINT_OF = Stream("service-v4", "udp"), Stream("coredns-1-v4", "udp")
+GOOD = Second(Counts(10, 10), (0.4, 0.8, 1.2))
+END = START + timedelta(seconds=20)
+
+
+def report(**odd: dict[int, Counts]) -> Report:
+    """20 s in which all was answered, but for some seconds of the service (`service`) and of an endpoint (`own` over
+    UDP, `gone` over both)."""
+    seconds = {stream: dict.fromkeys(range(20), GOOD) for stream in PLAN.streams}
+    for name, stream in (
+        ("service", SERVICE),
+        ("own", ENDPOINT_OF),
+        ("gone", ENDPOINT_OF),
+        ("gone", replace(ENDPOINT_OF, transport="tcp")),
+    ):
+        seconds[stream] |= {t: Second(counts, None) for t, counts in odd.get(name, {}).items()}
+    return Report(START, seconds)
+
+
+def judged(what: Report | Unknown, *moments: Moment, unseen: str = "") -> list[Finding]:
+    zone = PLAN.zones[0]
+    measured = Measured((MeasuredZone(zone, what),), moments=moments, ended=END, unseen=unseen)
+    return list(findings_of(PLAN, measured))
+
+
+def short(found: list[Finding]) -> list[tuple[str, Status]]:
+    return [(each.code.name, each.status) for each in found]
+
+
+def left(at_s: int) -> Moment:
+    return Moment(START + timedelta(seconds=at_s), What.TOLD, "coredns-1")
+
+
+def test_all_answered_is_a_pass_that_says_what_it_is_worth() -> None:
+    (alone,) = judged(report())
+    assert (alone.code, alone.status) == (
+        Code.of("dns-answers-lost"),
+        Status.PASS,
+    ) and "no CoreDNS pod ended meanwhile" in alone.evidence[0]
+    (gone,) = judged(report(gone=dict.fromkeys(range(12, 20), Counts(10, 0, lost=10))), left(5))
+    assert gone.evidence == (
+        "while coredns-1 ended",
+        "coredns-1 answered for 7 s after it was told to end",
+        "every node that asked sent elsewhere within 7 s: no answer was lost",
+    )
+    (blind,) = judged(report(), unseen="the cluster refuses list pods")
+    assert "is not known" in blind.evidence[0]
+
+
+def test_it_says_what_it_learned_about_the_budget() -> None:
+    """Told at second 5, it answers until second 9; the service loses answers until second 12."""
+    gone = dict.fromkeys(range(10, 20), Counts(10, 0, lost=10))
+    found = judged(report(service={11: Counts(10, 9, lost=1), 12: Counts(10, 8, lost=2)}, gone=gone), left(5))
+    (lost,) = (each for each in found if each.code is Code.of("dns-answers-lost"))
+    assert "coredns-1 answered for 5 s after it was told to end" in lost.evidence
+    assert "the service lost answers until 8 s after a pod was told to end" in lost.evidence
+
+
+@pytest.mark.parametrize("counts", [Counts(10, 9, lost=1), Counts(10, 9, refused=1), Counts(10, 9, failed=1)])
+def test_one_answer_that_clients_did_not_get_fails(counts: Counts) -> None:
+    (found,) = judged(report(service={7: counts}), left(5))
+    assert (found.code, found.status, found.severity) == (Code.of("dns-answers-lost"), Status.FAIL, Severity.HIGH)
+    assert found.message.startswith("1 of 600 questions") and "(1 over UDP)" in found.message
+    assert found.evidence[:2] == ("in the seconds +7", "coredns-1: told to end at +5 s")
+
+
+def test_late_answers_fail_less() -> None:
+    (found,) = judged(report(service={7: Counts(10, 8, late=2)}))
+    assert (found.code, found.status, found.severity) == (Code.of("dns-answers-late"), Status.FAIL, Severity.MEDIUM)
+
+
+@pytest.mark.parametrize("counts", [Counts(10, 9, unsure=1), Counts(4, 4, unsent=6)])
+def test_what_was_not_asked_on_time_is_unknown_and_no_pass(counts: Counts) -> None:
+    assert short(judged(report(service={7: counts}))) == [("dns-not-measured", Status.UNKNOWN)]
+
+
+def test_what_was_not_asked_on_time_hides_no_loss() -> None:
+    found = judged(report(service={7: Counts(10, 8, lost=1, unsure=1)}))
+    assert short(found) == [
+        ("dns-answers-lost", Status.FAIL),
+        ("dns-not-measured", Status.UNKNOWN),
+    ]
+
+
+def test_an_endpoint_that_has_left_is_expected_to_be_silent() -> None:
+    silent = {t: Counts(10, 0, lost=10) for t in range(9, 20)}
+    assert short(judged(report(own=silent), left(8))) == [("dns-answers-lost", Status.PASS)]
+
+
+def test_an_endpoint_that_was_silent_before_is_not() -> None:
+    found = judged(report(own={2: Counts(10, 0, lost=10)}), left(8))
+    assert short(found) == [
+        ("dns-endpoint-silent", Status.FAIL),
+        ("dns-answers-lost", Status.PASS),
+    ]
+    assert found[0].evidence == ("from zone a in the seconds +2",)
+
+
+def test_where_it_is_not_known_who_left_no_endpoint_is_blamed() -> None:
+    found = judged(report(own={2: Counts(10, 0, lost=10)}), unseen="the cluster refuses list pods")
+    assert short(found) == [("dns-answers-lost", Status.PASS)]
+
+
+def test_a_log_that_ends_too_soon_is_unknown() -> None:
+    whole = report()
+    cut = replace(whole, seconds={s: {t: o for t, o in of.items() if t < 9} for s, of in whole.seconds.items()})
+    (found,) = judged(cut)
+    assert found.status is Status.UNKNOWN and "the last 11 s" in found.message
+
+
+@pytest.mark.parametrize("what", [Unknown("its image cannot be pulled"), Report(START, {})])
+def test_nothing_measured_is_unknown(what: Report | Unknown) -> None:
+    found = judged(what)
+    assert found and {each.status for each in found} == {Status.UNKNOWN}
+    assert all(each.missing for each in found)
+
+
+def test_without_nodes_nothing_is_measured_and_that_is_no_pass() -> None:
+    (found,) = findings_of(replace(PLAN, zones=(), pods=()), Measured(()))
+    assert (found.code, found.status) == (Code.of("dns-not-measured"), Status.UNKNOWN) and found.missing
+
+
+def test_a_clock_that_is_ahead_is_unknown_and_no_second_is_dropped_for_it() -> None:
+    lost = report(service={15: Counts(10, 0, lost=10)})
+    assert until(lost, END, 7) == lost
+    ahead = replace(lost, began=START + timedelta(seconds=14))
+    found = until(ahead, END, 7)
+    assert isinstance(found, Unknown) and "ahead of the API server's, by 7 s at least" in found.why
+    assert isinstance(until(ahead, None, 0), Report), "nobody knows when it was over, so nothing is cut"

@@ -1,0 +1,103 @@
+"""What is done first, what it is done by, and what is foretold: no number and no command that is not so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kubectl_eksdoc.coredns_lameduck.deployed import inside, logs_of
+from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
+from kubectl_eksdoc.model.asked import Absent
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.pods import Container
+from tests.builders import ago
+from tests.coredns_lameduck.made import (
+    COREFILE,
+    NODES,
+    PODS,
+    a_zoned,
+    deployment,
+    dns_pod,
+    facts,
+    inside_of,
+    lameduck,
+    without,
+)
+from tests.coredns_lameduck.test_judging import SPOT, UNHEARD, findings, on_spot
+
+
+def test_auto_mode_without_a_node_needs_no_core_dns() -> None:
+    bare = replace(facts(nodes=(), pods=()), auto_mode=True)
+    found = plan_dns(without(bare, deployment=Absent("none"))).findings
+    assert [(each.code, each.status) for each in found] == [(Code.of("dns-elsewhere"), Status.PASS)]
+
+
+@pytest.mark.parametrize("text", [lameduck("30"), COREFILE.replace("    ready\n", "")])
+def test_nothing_that_makes_pods_anew_is_a_step_while_none_would_come_up(text: str) -> None:
+    made = replace(on_spot(both=True, notices=UNHEARD), objects=facts(text=text).objects)
+    pods = (PODS[0], replace(PODS[1], ready=False))
+    commands = [step.command for step in plan_dns(replace(made, cluster=replace(made.cluster, pods=pods))).steps]
+    assert "kubectl edit configmap coredns -n kube-system" in commands
+    assert commands[-1] == "kubectl eksdoc coredns-lameduck"
+    assert not [each for each in commands if "--place" in each or "scale" in each]
+
+
+def test_first_aid_is_more_than_there_are_and_reads_a_log_that_is_there() -> None:
+    bad = [dns_pod(f"coredns-{at}", "n-b", ready=False) for at in "34"]
+    made = facts(doc=deployment(replicas=3), pods=(PODS[0], *bad))
+    more, log = findings(made)["dns-failing"].remedy
+    assert more.command.endswith("--replicas=5")
+    assert log.command == "kubectl logs -n kube-system coredns-3"
+    ended = replace(made, inside=inside_of(bad, ended_before=True))
+    assert findings(ended)["dns-failing"].remedy[1].command == f"{log.command} --previous"
+
+
+def test_more_pods_are_no_first_aid_where_none_is_made_or_finds_a_node() -> None:
+    unmade = findings(facts(doc=deployment(replicas=3)))["dns-failing"]
+    assert unmade.evidence == ("1 pod of 3 is not made",)
+    assert [each.command.split()[1:3] for each in unmade.remedy] == [["describe", "replicasets"]]
+    lost = facts(pods=(PODS[0], dns_pod("coredns-2", "", ready=False)))
+    assert [each.command.split()[1] for each in findings(lost)["dns-failing"].remedy] == ["describe"]
+
+
+def test_only_what_nobody_drains_is_said_to_die() -> None:
+    managed = {"eks.amazonaws.com/capacityType": "SPOT", "eks.amazonaws.com/nodegroup": "g"}
+    made = facts(nodes=(a_zoned("n-a", "a", **SPOT), a_zoned("n-b", "b", **managed)))
+    dies, drained = plan_dns(replace(made, notices=UNHEARD)).outlook
+    assert dies.startswith("When EC2 takes back n-a: it is not drained") and "1 of 2 lookups fail" in dies
+    assert drained.startswith("When EC2 takes back n-b: somebody drains it")
+
+
+def test_where_nobody_answers_no_share_of_lookups_is_foretold() -> None:
+    gone = facts(text=lameduck("5s"), doc=deployment(replicas=0), pods=())
+    assert plan_dns(gone).outlook == ()
+    assert "it has 0 replicas; EKS" in findings(gone)["dns-too-few"].message
+
+
+def test_who_leaves_is_no_part_of_those_that_are_asked() -> None:
+    going = replace(PODS[0], name="coredns-0", uid="going", deletion_deadline=ago(5))
+    assert "1 of 2 lookups" in plan_dns(facts(text=lameduck(""), pods=(*PODS, going))).outlook[0]
+
+
+def test_one_replica_becomes_two_before_anything_is_moved() -> None:
+    made = facts(doc=deployment(replicas=1), pods=PODS[:1], nodes=(a_zoned("n-a", "a", **SPOT), NODES[1]))
+    commands = [step.command for step in plan_dns(replace(made, notices=UNHEARD)).steps]
+    assert [each.split()[1] for each in commands[:2]] == ["scale", "eksdoc"] and "--place" in commands[1]
+
+
+def test_a_container_of_another_name_is_looked_into() -> None:
+    other = Container("dns", ended_before=True)
+    assert [log.container for log in logs_of(PODS[0], [other])] == ["dns", "dns"]
+    assert inside([other], {}).container == other
+    assert inside([], {}).unread
+
+
+def test_each_zone_has_its_nodes_and_its_pods() -> None:
+    nodes = (*NODES, a_zoned("n-a2", "a"), a_zoned("n-a3", "a"))
+    told = plan_dns(facts(nodes=nodes, pods=(PODS[0], replace(PODS[1], ready=False)))).zones
+    assert [(each.name, each.nodes, each.pods, each.ready, each.serving) for each in told] == [
+        ("a", 3, 1, 1, 1),
+        ("b", 1, 1, 0, 0),
+    ]

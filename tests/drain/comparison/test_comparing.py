@@ -1,0 +1,174 @@
+"""What differs between two plans: figures, nodes, budgets, findings, and what was asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kubectl_eksdoc.baseline.changes import Asked
+from kubectl_eksdoc.drain.comparison.changes import Change, Comparison, Figure, Measure
+from kubectl_eksdoc.drain.comparison.comparing import compare, outline
+from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.errors import BaselineError
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.baseline import Baseline, Outline
+from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.cluster import Identity, Source
+from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_roomy_node, pods
+
+WHO = Identity("prod", "shop", "111122223333", "eu-west-1", "v1.33", "uid-1")
+ALL = frozenset(kind.full_name for kind in kinds.ALL)
+HERE = replace(a_cluster(), identity=WHO, source=Source.LIVE)
+
+
+def a_plan(*names: str, bare: bool = False, allowed: int = 1, **policy: object) -> DrainPlan:
+    """Two nodes with two pods of one budget; with `bare` one more pod that nothing creates again, on old-1."""
+    on = [replace(pod, node=f"old-{i % 2}") for i, pod in enumerate(pods(4))]
+    on += [a_pod("shell", owner=None, node="old-1")] if bare else []
+    cluster = a_cluster(
+        nodes=[a_node("old-0"), a_node("old-1"), a_roomy_node()],
+        pods=on,
+        budgets=[a_budget("web", max_unavailable=allowed, expected=4, allowed=allowed)],
+    )
+    targets = [node for node in cluster.nodes if node.name in (names or ("old-0", "old-1"))]
+    return make_plan(cluster, targets, DrainPolicy(**policy))  # type: ignore[arg-type]
+
+
+def saved(plan: DrainPlan | Outline, **options: object) -> Baseline:
+    made = plan if isinstance(plan, Outline) else outline(plan)
+    return Baseline("old.json", WHO, Source.LIVE, NOW, "1.2.3", options, made, ALL)
+
+
+def compared(before: DrainPlan, now: DrainPlan) -> Comparison:
+    return compare(saved(before), HERE, now, {})
+
+
+def differing(comparison: Comparison) -> dict[Measure, tuple[object, object]]:
+    return {figure.what: (figure.before, figure.now) for figure in comparison.figures if figure.differs}
+
+
+def test_a_plan_does_not_differ_from_itself() -> None:
+    comparison = compared(a_plan(bare=True), a_plan(bare=True))
+    assert comparison.nothing_differs
+    assert [figure.what for figure in comparison.figures] == list(Measure)
+    assert comparison.unchanged == len(a_plan(bare=True).findings) > 0
+
+
+def test_a_node_that_is_skipped_now_says_why() -> None:
+    comparison = compared(a_plan(), a_plan(bare=True))
+    (change,) = comparison.targets
+    assert (change.name, change.before and change.before.verdict) == ("old-1", "drains")
+    assert change.now is not None and change.now.verdict == "skipped"
+    assert "default/shell" in change.now.why[0]
+    figures = differing(comparison)
+    assert figures[Measure.DRAINED] == (2, 1)
+    assert figures[Measure.SKIPPED] == (0, 1)
+    assert figures[Measure.EVICTIONS] == (4, 2)
+    assert figures[Measure.BLOCKERS] == (0, 1)
+    assert Measure.NODES not in figures
+    assert comparison.same_nodes
+    assert [(f.change, f.either.code) for f in comparison.findings] == [(Change.NEW, "pod-unmanaged")]
+
+
+def test_a_what_if_shows_what_it_gains() -> None:
+    comparison = compared(a_plan(), a_plan(allowed=2))
+    figures = differing(comparison)
+    assert figures[Measure.ROUNDS] == (4, 2)
+    before, now = figures[Measure.P50]
+    assert isinstance(before, float) and isinstance(now, float) and now < before
+    (budget,) = comparison.budgets
+    assert budget.before is not None and budget.now is not None
+    assert (budget.before.per_round, budget.now.per_round) == (1, 2)
+
+
+def test_waves_are_counted() -> None:
+    assert differing(compared(a_plan(), a_plan(max_unavailable=(("all", Amount(1)),))))[Measure.WAVES] == (1, 2)
+
+
+def test_other_nodes_are_targets_of_one_plan_only() -> None:
+    comparison = compared(a_plan("old-0"), a_plan("old-1"))
+    assert [(t.name, t.before is None, t.now is None) for t in comparison.targets] == [
+        ("old-0", False, True),
+        ("old-1", True, False),
+    ]
+    assert not comparison.same_nodes
+
+
+def test_times_are_compared_only_where_both_have_them() -> None:
+    nothing = a_plan("old-1", bare=True)
+    assert nothing.estimate is None
+    figures = {figure.what: figure for figure in compared(nothing, a_plan("old-1")).figures}
+    for what in (Measure.P50, Measure.P95, Measure.BOUND, Measure.BINDS, Measure.GAP, Measure.PEAK):
+        assert figures[what].before is None and figures[what].now is not None
+        assert figures[what].change is None
+        assert figures[what].differs
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "change"),
+    [(1, 3, 2), (0.3, 0.1, -0.2), (None, 3, None), (3, None, None), ("a", "b", None), (2, 2, 0)],
+)
+def test_a_change_is_a_difference_of_numbers(before: object, now: object, change: object) -> None:
+    assert Figure(Measure.ROUNDS, before, now).change == change  # type: ignore[arg-type]
+
+
+def test_what_was_asked_for_differently() -> None:
+    given = {"nodegroup": ["blue"], "partial": True, "grace-period": -1, "force": False, "baseline": "old.json"}
+    before = {"nodegroup": ["blue", "green"], "partial": False, "grace-period": -1, "assume-fixed": [], "l": ""}
+    assert compare(saved(a_plan(), **before), HERE, a_plan(), given).asked == (
+        Asked("nodegroup", ["blue", "green"], ["blue"]),
+        Asked("partial", False, True),
+    )
+
+
+def test_the_order_of_the_facts_changes_nothing() -> None:
+    one, other = a_plan(bare=True), a_plan("old-0")
+    turned = replace(
+        outline(one),
+        targets=outline(one).targets[::-1],
+        budgets=outline(one).budgets[::-1],
+        findings=outline(one).findings[::-1],
+    )
+    straight, upside_down = (compare(saved(made), HERE, other, {}) for made in (outline(one), turned))
+    assert replace(upside_down, baseline=straight.baseline) == straight
+
+
+def test_another_cluster_is_refused() -> None:
+    with pytest.raises(
+        BaselineError, match=r"the baseline old\.json is of another cluster: it has cluster shop"
+    ) as caught:
+        compare(saved(a_plan()), replace(HERE, identity=replace(WHO, uid="uid-2")), a_plan(), {})
+    assert caught.value.exit_code == 2
+
+
+def test_a_cluster_that_may_be_another_is_doubted() -> None:
+    assert compare(saved(a_plan()), replace(HERE, identity=Identity()), a_plan(), {}).doubt.startswith(
+        "the baseline has cluster shop"
+    )
+    assert compare(saved(a_plan()), HERE, a_plan(), {}).doubt == ""
+
+
+@pytest.mark.parametrize("what", ["targets", "budgets"])
+def test_a_verdict_of_another_version_is_refused(what: str) -> None:
+    made = outline(a_plan())
+    strange = replace(made, **{what: tuple(replace(each, verdict="wobbles") for each in getattr(made, what))})
+    with pytest.raises(BaselineError, match="a verdict that is not known here: 'wobbles'"):
+        compare(saved(strange), HERE, a_plan(), {})
+
+
+def test_what_was_read_only_once_is_said_and_nothing_is_better_for_it() -> None:
+    blind = replace(HERE, reads=tuple(read for read in HERE.reads if read.resource is not kinds.BUDGETS))
+    comparison = compare(saved(a_plan(bare=True)), blind, a_plan(bare=True), {})
+    assert (comparison.read_before, comparison.read_now) == (("poddisruptionbudgets.policy",), ())
+    assert not comparison.like_with_like and not comparison.nothing_differs
+    assert compared(a_plan(), a_plan(bare=True)).like_with_like
+
+
+def test_nodes_that_are_judged_only_once_are_not_like_the_others() -> None:
+    made = outline(a_plan())
+    opened = replace(made, targets=(replace(made.targets[0], verdict="unknown"), *made.targets[1:]))
+    comparison = compare(saved(opened), HERE, a_plan(), {})
+    assert comparison.same_nodes and not comparison.like_with_like

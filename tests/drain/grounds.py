@@ -1,0 +1,103 @@
+"""A drain on the ground of the planner with every answer noted, so that tests can go over it again by themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubectl_eksdoc.drain.course import Terms, Timeline
+from kubectl_eksdoc.drain.duration.clock import Clock, terms_of
+from kubectl_eksdoc.drain.landing.new_nodes import copy, cordoned, surged
+from kubectl_eksdoc.drain.landing.places import adds
+from kubectl_eksdoc.drain.landing.reserving import Ground, Landing
+from kubectl_eksdoc.drain.order.strategies import Work, work_of
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.simulation import simulate
+from kubectl_eksdoc.drain.survey import Survey, survey
+from kubectl_eksdoc.drain.verdicts.judging import judge_pods
+from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
+from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.pods import Pod
+from tests.drain.small_clusters import targets_of
+
+ADMITTED, RENEWED = "admitted", "renewed"
+
+
+@dataclass(frozen=True)
+class Drained:
+    """One drain. `log`: (ADMITTED or RENEWED, node) as it happened; `going`: what needs a place, by node."""
+
+    world: Survey
+    work: Work
+    going: dict[str, list[Pod]]
+    terms: Terms
+    timeline: Timeline
+    landing: Landing
+    log: tuple[tuple[str, str], ...]
+
+    @property
+    def admitted(self) -> list[str]:
+        return [node for what, node in self.log if what == ADMITTED]
+
+
+class _Noted:
+    """A `Ground` of the simulation that asks another one."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self.log: list[tuple[str, str]] = []
+
+    def admit(self, node: str, thorough: bool, partly: bool = False) -> bool:
+        yes = self._ground.admit(node, thorough, partly)
+        if yes:
+            self.log.append((ADMITTED, node))
+        return yes
+
+    def renew(self, node: str) -> None:
+        self._ground.renew(node)
+        self.log.append((RENEWED, node))
+
+
+def prepared(cluster: Cluster, policy: DrainPolicy) -> tuple[Survey, Work, dict[str, list[Pod]], Ground]:
+    """All that a drain of the nodes old-* begins with."""
+    world = survey(cluster, targets_of(cluster), policy)
+    work = work_of(world, judge_pods(world, world.targets))
+    going = {node: [task.pod for task in given if task.comes_again] for node, given in work.tasks.items()}
+    ground = Ground(world, adds(world))
+    for node, pods in going.items():
+        ground.expect(node, pods)
+    return world, work, going, ground
+
+
+def drained(cluster: Cluster, policy: DrainPolicy, again: int = 0) -> Drained:
+    """Drain as far as there is room, in order of names, without gates.
+
+    `again`: the ground was used so many times before, for the order from the last to the first.
+    """
+    world, work, going, ground = prepared(cluster, policy)
+    clock, terms = Clock(world), terms_of(world, work.per_round, {})
+    nodes = [(name, clock.moves(work.tasks[name])) for name in sorted(going)]
+    for _ in range(again):
+        ground.begin()
+        simulate(nodes[::-1], terms, ground)
+        ground.landing(sorted(going, reverse=True))
+    ground.begin()
+    noted = _Noted(ground)
+    timeline = simulate(nodes, terms, noted)
+    landing = ground.landing(sorted(going))
+    return Drained(world, work, going, terms, timeline, landing, tuple(noted.log))
+
+
+def as_it_begins(world: Survey, going: dict[str, list[Pod]]) -> tuple[dict[str, Node], Occupancy]:
+    """The nodes by name, targets cordoned and those of the surge there, with all pods where they are."""
+    known = {node.name: node for node in world.targets}
+    nodes = {n.name: cordoned(n) if n.name in known else n for n in world.cluster.nodes}
+    for new, _ in surged([known[name] for name in going], world.policy.surge or 0):
+        nodes[new.name] = new
+    return nodes, Occupancy.of(nodes.values(), world.cluster.pods, {}, Storage.observed(world.cluster))
+
+
+def successor(world: Survey, name: str) -> Node:
+    """The new node that joins when the target of that name is drained."""
+    return copy(next(node for node in world.targets if node.name == name), "new")

@@ -1,0 +1,106 @@
+"""What a pod's metrics and log say of the Corefile that it runs; silence and half a word are no pass."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubectl_eksdoc.coredns_lameduck.run import (
+    RESTART,
+    Logged,
+    Metrics,
+    Stand,
+    Taken,
+    Told,
+    Verified,
+    Wanted,
+    judged,
+    logged,
+    metrics_of,
+    metrics_port,
+    stand,
+)
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.findings import Status
+from tests.builders import a_pod
+
+NEW, OLD, MD5 = "a" * 128, "b" * 128, "c" * 32
+POD = a_pod("coredns-1", "kube-system", node="n-a")
+WANTED = Wanted((NEW, MD5), {POD.key: 0.0})
+RUNS_NEW = f"[INFO] Reloading\n[INFO] plugin/reload: Running configuration SHA512 = {NEW}\n[INFO] Reloading complete\n"
+FAILS = "[ERROR] plugin/reload: Corefile changed but reload failed: plugin/health: address in use\n"
+NO_LOG = Unknown("RBAC forbids it", "get pods/log")
+NO_METRICS = Unknown("RBAC forbids it", "get pods/proxy")
+
+
+def metrics(digest: str = "", failed: int = 0) -> str:
+    text = f"coredns_cache_entries 7\ncoredns_reload_failed_total {failed}\n"
+    return text + (f'coredns_reload_version_info{{hash="sha512",value="{digest}"}} 1\n' if digest else "")
+
+
+def found(metrics: str | Unknown, log: str | Unknown, wanted: Wanted = WANTED) -> Stand:
+    return stand(POD, Told(metrics, log), wanted)
+
+
+def test_what_is_printed_is_read() -> None:
+    assert metrics_of(metrics(NEW, 3)) == Metrics(NEW, 3.0) and metrics_of("up 1\n") is None
+    assert metrics_of("coredns_reload_failed_count_total 2\n") == Metrics("", 2.0)
+    assert logged(RUNS_NEW) == Logged(NEW)
+    assert logged(f"[INFO] plugin/reload: Running configuration MD5 = {MD5}\n") == Logged(MD5)
+    assert logged(f"{RUNS_NEW}{FAILS}").refused == "plugin/health: address in use", "the last word counts"
+    assert logged(f"{FAILS}{RUNS_NEW}") == Logged(NEW)
+
+
+@pytest.mark.parametrize(
+    ("said", "port"),
+    [
+        ("prometheus :9153", 9153),
+        ("prometheus 0.0.0.0:9253", 9253),
+        ("prometheus", None),
+        ("prometheus localhost:9153", None),
+    ],
+)
+def test_only_a_port_that_others_reach_is_asked(said: str, port: int | None) -> None:
+    assert metrics_port(f".:53 {{\n {said}\n}}\n") == port
+    assert metrics_port(".:53 {") is None
+
+
+def test_the_metric_alone_is_believed_only_if_nothing_failed() -> None:
+    """It names the new one even where that was refused."""
+    assert found(metrics(NEW), NO_LOG).taken is Taken.VERIFIED
+    assert found(metrics(NEW, 1), NO_LOG).taken is Taken.REFUSED
+    before = Wanted((NEW,), {POD.key: 4.0})
+    assert found(metrics(NEW, 4), NO_LOG, before).taken is Taken.VERIFIED
+    assert found(metrics(NEW, 5), NO_LOG, before).taken is Taken.REFUSED
+    not_known = found(metrics(NEW, 1), NO_LOG, Wanted((NEW,), {POD.key: None}))
+    assert not_known.taken is Taken.UNKNOWN and not_known.missing == ("get pods/log",)
+
+
+def test_the_log_tells_by_itself() -> None:
+    assert found(NO_METRICS, RUNS_NEW) == Stand(POD.key, "n-a", Taken.VERIFIED, "log")
+    refused = found(metrics(NEW, 1), FAILS)
+    assert refused.taken is Taken.REFUSED and "address in use" in refused.why
+    assert found(NO_METRICS, f"[INFO] plugin/reload: Running configuration SHA512 = {OLD}\n").taken is Taken.NOT_YET
+    assert found(NO_METRICS, "").taken is Taken.NOT_YET
+    assert found(metrics(OLD), "").taken is Taken.NOT_YET
+
+
+def test_silence_is_no_pass() -> None:
+    blind = found(NO_METRICS, NO_LOG)
+    assert blind.taken is Taken.UNKNOWN and set(blind.missing) == {"get pods/log", "get pods/proxy"}
+    assert found("up 1\n", NO_LOG).taken is Taken.UNKNOWN
+    since = Wanted((NEW,), {})
+    assert found(metrics(), NO_LOG, since).taken is Taken.UNKNOWN, "who starts with it has no metric of it"
+    assert found(metrics(), NO_LOG).taken is Taken.NOT_YET
+    assert found(metrics(NEW), RUNS_NEW, Wanted((), {})).taken is Taken.UNKNOWN
+
+
+def test_what_it_means_is_a_finding_each() -> None:
+    stands = tuple(Stand(f"kube-system/{each.name}", "n", each, "", "so it is", ("get x",)) for each in Taken)
+    told = {each.subject.name: each for each in judged(Verified(stands, 3.0), True)}
+    assert set(told) == {"NOT_YET", "REFUSED", "UNKNOWN"}
+    assert told["UNKNOWN"].status is Status.UNKNOWN and told["REFUSED"].status is Status.FAIL
+    (blind,) = judged(Verified((found(NO_METRICS, NO_LOG),), 3.0), True)
+    assert "permissions COMMAND --with proxy" in " ".join(each.text for each in blind.remedy)
+    assert [each.remedy[0].command for each in judged(None, False)] == [RESTART]
+    assert judged(None, True) == () and not Verified((), 0.0).all
+    assert [each.status for each in judged(Verified((), 1.0, unread="no pod is there"), True)] == [Status.UNKNOWN]

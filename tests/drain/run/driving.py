@@ -1,0 +1,128 @@
+"""An engine without a cluster: what it asks for is done at once and seen, but for what a test answers itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.kubernetes.api.statuses import Status
+from kubectl_eksdoc.kubernetes.news import Answered, Attached, Found, News, NodeIs, PodGone, PodIs
+from kubectl_eksdoc.model.acts import (
+    Act,
+    Cordon,
+    Evict,
+    Exclude,
+    Hook,
+    ListAttachments,
+    ListPods,
+    Look,
+    Protect,
+    Release,
+)
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.nodes import EXCLUDED_FROM_BALANCERS
+from tests.drain.planning import plan_of
+
+Answering = Callable[[Act], News | list[News] | None]
+"""Answers an act; None: nothing comes for now."""
+
+LONGEST_S = 10_000.0
+
+
+class Driven:
+    """Mutable: drains the nodes called old-*. `asked`: every act with its time. `answers` by the kind of act."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        policy: DrainPolicy | None = None,
+        limits: Limits = Limits(),
+        run: str = "",
+        **answers: Answering,
+    ) -> None:
+        self.engine = Engine(plan_of(cluster, policy=policy, roomy=False), Seen(cluster), limits, run=run)
+        self.asked: list[tuple[float, Act]] = []
+        self.answers = answers
+        self.now_s = 0.0
+        self._version = 0
+
+    def hear(self, *news: News) -> None:
+        for each in news:
+            self.engine.take(each, self.now_s)
+
+    def until(self, end_s: float) -> None:
+        """Everything that is to be done until then."""
+        while True:
+            self.step()
+            due_s = self.engine.next_s(self.now_s)
+            assert due_s > self.now_s, "no time would pass"
+            if due_s > end_s:
+                self.now_s = end_s
+                return
+            self.now_s = due_s
+
+    def to_the_end(self) -> None:
+        while not (self.engine.over or self.engine.is_settled(self.now_s)):
+            assert self.now_s < LONGEST_S, self.engine.undone
+            self.step()
+            if self.engine.over:
+                return
+            self.now_s = min(max(self.engine.next_s(self.now_s), self.now_s), self.now_s + 60)
+
+    def step(self) -> None:
+        while acts := self.engine.acts(self.now_s):
+            for act in acts:
+                assert not isinstance(act, Hook)
+                self.asked.append((self.now_s, act))
+                self._answer(act)
+
+    def of(self, kind: type[Act]) -> list[Act]:
+        return [act for _, act in self.asked if type(act) is kind]
+
+    def at(self, kind: type[Act]) -> list[float]:
+        return [at_s for at_s, act in self.asked if type(act) is kind]
+
+    def told(self, what: Happened) -> list[tuple[str, str]]:
+        return [(moment.subject, moment.why) for moment in self.engine.moments if moment.what is what]
+
+    def replaced(self, pod: str, node: str) -> PodIs:
+        """The pod that stands for an evicted one (ns/name) is Ready on another node."""
+        old = next(each.pod for each in self.engine.plan.evictions if each.pod.key == pod)
+        self._version += 1
+        return PodIs(replace(old, name=f"{old.name}-new", uid=f"{old.uid}-new", node=node), self._version)
+
+    def _answer(self, act: Act) -> None:
+        own = self.answers.get(type(act).__name__)
+        if own is not None:
+            if (news := own(act)) is not None:
+                self.hear(*(news if isinstance(news, list) else [news]))
+            return
+        self.hear(*self._done(act))
+
+    def _done(self, act: Act) -> Iterator[News]:
+        self._version += 1
+        match act:
+            case Cordon(name):
+                yield Answered(act, Status(200))
+                yield NodeIs(replace(self.engine.seen.nodes[name], unschedulable=True))
+            case Exclude(name, _):
+                yield Answered(act, Status(200))
+                node = self.engine.seen.nodes[name]
+                yield NodeIs(replace(node, labels={**node.labels, EXCLUDED_FROM_BALANCERS: "true"}))
+            case Evict(pod, _):
+                yield Answered(act, Status(201))
+                yield PodGone(pod.uid, self._version)
+            case Protect() | Release():
+                yield Answered(act, Status(200))
+            case Look(pod):
+                found = self.engine.seen.pod(pod.uid)
+                yield Found(act, () if found is None else (found,))
+            case ListPods(name):
+                yield Found(act, tuple(pod for pod in self.engine.seen.pods() if pod.node == name))
+            case ListAttachments():
+                yield Attached(act)

@@ -1,0 +1,282 @@
+"""What is known of nodes and pods by what happened: of any story, and of drains on a simulated cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.drain.run.chronicle import ENDS, Aimed, Chronicle, NodeCourse, NodeState, PodState, aimed_by
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.moments import ASKED, Happened, Moment
+from kubectl_eksdoc.drain.run.remaining import Remaining
+from kubectl_eksdoc.drain.run.standing import standing
+from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.kubernetes.cordon import SIGNS, Sign
+from kubectl_eksdoc.kubernetes.news import NodeIs, PodGone
+from kubectl_eksdoc.simulator import mishaps
+from kubectl_eksdoc.simulator.plane import ControlPlane
+from tests.drain.run.test_foreign_drains import a_run, marked
+from tests.flows.stages import made, recorded, web
+from tests.rehearsed import BLUE, Rehearsed, rehearsed, rehearsed_demo
+from tests.simulator.planes import a_budget_doc, a_node_doc
+
+AIMS = (Aimed("a", 1, ("shop/web-1", "shop/web-2")), Aimed("b", 2, ("shop/web-3",)), Aimed("c", 2))
+NODES = ("a", "b", "c", "elsewhere")
+PODS = ("shop/web-1", "shop/web-2", "shop/web-3", "shop/came-later")
+OF_NODES = (
+    Happened.CORDONED,
+    Happened.BEGUN,
+    Happened.EMPTY,
+    Happened.DONE,
+    Happened.LEFT_ALONE,
+    Happened.LOST,
+    Happened.ADOPTED,
+    Happened.EXCLUDED,
+    Happened.PROTECTED,
+    Happened.JOINED,
+)
+OF_PODS = (*ASKED, Happened.REFUSED, Happened.GONE, Happened.FINISHED, Happened.KEPT, Happened.REPLANNED)
+OF_RUNS = (Happened.HELD, Happened.RELEASED, Happened.STOPPED, Happened.WARNED, Happened.BAKING, Happened.HOOKED)
+
+WHY = st.sampled_from(("", "a why"))
+MOMENTS = st.one_of(
+    st.builds(Moment, st.just(0.0), st.sampled_from(OF_NODES), st.sampled_from(NODES), st.just(""), WHY),
+    st.builds(Moment, st.just(0.0), st.sampled_from(OF_PODS), st.sampled_from(PODS), st.sampled_from(NODES), WHY),
+    st.builds(Moment, st.just(0.0), st.sampled_from(OF_RUNS), st.sampled_from(("", "a")), st.just(""), WHY),
+)
+STORIES = st.lists(MOMENTS, max_size=40).map(
+    lambda story: [moment._replace(at_s=float(at)) for at, moment in enumerate(story)]
+)
+
+
+def told(chronicle: Chronicle) -> object:
+    """All that it knows."""
+    nodes = [
+        (
+            node.node,
+            node.wave,
+            node.state,
+            node.begun_s,
+            node.ended_s,
+            node.why,
+            node.gone,
+            [(pod.pod, pod.state, pod.since_s, pod.why, pod.refused) for pod in node.pods.values()],
+        )
+        for node in chronicle.nodes.values()
+    ]
+    return nodes, chronicle.moments, chronicle.held, chronicle.stopped, chronicle.refusals
+
+
+@given(STORIES)
+def test_whatever_happens_no_more_pods_are_gone_than_there_are(story: list[Moment]) -> None:
+    chronicle = Chronicle(AIMS)
+    for moment in story:
+        chronicle.take([moment])
+        for node in chronicle.nodes.values():
+            assert node.gone == sum(pod.state is PodState.GONE for pod in node.pods.values())
+        assert chronicle.gone <= chronicle.pods
+    assert set(chronicle.nodes) == {"a", "b", "c"}, "of other nodes nothing is kept"
+    assert chronicle.moments == story, "but in the log"
+    assert chronicle.refusals == sum(pod.refused for node in chronicle.nodes.values() for pod in node.pods.values())
+
+
+@given(STORIES)
+def test_what_has_come_to_its_end_stays_there(story: list[Moment]) -> None:
+    chronicle, ends = Chronicle(AIMS), {}
+    for moment in story:
+        chronicle.take([moment])
+        for name, (state, ended_s, why) in ends.items():
+            node = chronicle.nodes[name]
+            assert (node.state, node.ended_s, node.why) == (state, ended_s, why)
+        for node in chronicle.nodes.values():
+            assert (node.ended_s is not None) is (node.state in ENDS)
+            if node.state in ENDS:
+                ends.setdefault(node.node, (node.state, node.ended_s, node.why))
+
+
+@given(STORIES, st.integers(0, 40))
+def test_one_by_one_or_all_at_once_is_the_same(story: list[Moment], cut: int) -> None:
+    at_once, one_by_one, in_two = Chronicle(AIMS), Chronicle(AIMS), Chronicle(AIMS)
+    at_once.take(story)
+    for moment in story:
+        one_by_one.take([moment])
+    in_two.take(story[:cut])
+    in_two.take(story[cut:])
+    assert told(at_once) == told(one_by_one) == told(in_two)
+
+
+@given(STORIES)
+def test_it_is_held_by_the_last_that_held_it_until_it_is_released_and_stopped_for_good(story: list[Moment]) -> None:
+    chronicle = Chronicle(AIMS)
+    chronicle.take(story)
+    last = next((each for each in reversed(story) if each.what in (Happened.HELD, Happened.RELEASED)), None)
+    assert bool(chronicle.held) is (last is not None and last.what is Happened.HELD)
+    assert bool(chronicle.stopped) is any(each.what is Happened.STOPPED for each in story)
+
+
+def test_a_cordon_that_is_asked_for_again_does_not_put_a_node_back() -> None:
+    chronicle = Chronicle(AIMS)
+    chronicle.take([Moment(1.0, Happened.BEGUN, "a"), Moment(2.0, Happened.CORDONED, "a")])
+    assert (chronicle.nodes["a"].state, chronicle.nodes["a"].begun_s) == (NodeState.EVICTING, 1.0)
+
+
+def test_a_pod_that_came_after_the_plan_was_made_is_to_go_too() -> None:
+    chronicle = Chronicle(AIMS)
+    chronicle.take([Moment(1.0, Happened.EVICTED, "shop/late", "c"), Moment(3.0, Happened.GONE, "shop/late", "c")])
+    assert (chronicle.pods, chronicle.gone, chronicle.nodes["c"].gone) == (4, 1, 1)
+
+
+def test_a_workload_that_was_restarted_is_no_pod() -> None:
+    """As a journal tells it."""
+    chronicle = Chronicle(AIMS)
+    chronicle.take([Moment(1.0, Happened.RESTARTED, "shop/web", "a")])
+    assert "shop/web" not in chronicle.nodes["a"].pods
+    chronicle.take([Moment(1.0, Happened.RESTARTED, "shop/web-1", "a")])
+    assert chronicle.nodes["a"].pods["shop/web-1"].state is PodState.LEAVING
+
+
+# Against drains on a simulated cluster
+
+
+EMPTIED = (NodeState.DONE, NodeState.THEIRS)
+
+
+def is_gone_with_its_pods(node: NodeCourse) -> bool:
+    """A run waits for the pods of a node that is gone."""
+    return node.state is NodeState.GONE and node.gone == len(node.pods)
+
+
+def same_at_every_step(drain: Rehearsed) -> Chronicle:
+    """As it is at the end."""
+    chronicle = Chronicle(aimed_by(drain.plan))
+    for step in drain.steps:
+        chronicle.take(step.moments)
+        nodes = chronicle.nodes.values()
+        done = {node.node for node in nodes if node.state in EMPTIED or is_gone_with_its_pods(node)}
+        assert (chronicle.gone, done) == (step.standing.gone, set(step.standing.done)), step
+        assert {node.node for node in nodes if node.state is NodeState.ALONE} == set(step.standing.alone), step
+        assert bool(chronicle.stopped) is bool(step.standing.stopped)
+    return chronicle
+
+
+def test_of_the_demo_it_knows_what_the_run_knows_at_every_step() -> None:
+    chronicle = same_at_every_step(rehearsed_demo())
+    assert {node.state for node in chronicle.nodes.values()} == {NodeState.DONE}
+    assert chronicle.gone == chronicle.pods == 37
+    assert {pod.state for node in chronicle.nodes.values() for pod in node.pods.values()} == {PodState.GONE}
+
+
+_RICH = pytest.param("rich.tar.gz", marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize("archive", ["small-traps.tar.gz", _RICH, "landing.tar.gz"])
+def test_of_recorded_clusters_too(archive: str) -> None:
+    _, stage = recorded(archive)
+    drain = rehearsed(stage)
+    chronicle = same_at_every_step(drain)
+    assert {node.node for node in chronicle.nodes.values() if node.state not in ENDS} == set()
+    assert chronicle.gone == drain.steps[-1].standing.gone
+
+
+def after(seconds: float, happens: Callable[[Engine, EmbeddedStage], object]) -> Callable[..., object]:
+    """Once."""
+    left = [happens]
+
+    def meddle(engine: Engine, stage: EmbeddedStage, now_s: float) -> None:
+        if now_s >= seconds and left:
+            left.pop()(engine, stage)
+
+    return meddle
+
+
+def on_web(happens: Callable[[Engine, ControlPlane], object], at_s: float = 10.0) -> Chronicle:
+    """Three nodes with a pod each, of which one may be away at a time."""
+    docs = [*web(3, 3), *(a_node_doc(f"new-{i}") for i in range(3)), a_budget_doc(allowed=1, healthy=3)]
+    plane, stage = made(*docs)
+    return same_at_every_step(rehearsed(stage, BLUE, meddle=after(at_s, lambda engine, stage: happens(engine, plane))))
+
+
+def test_a_node_that_goes_away_is_gone_with_its_pods() -> None:
+    chronicle = on_web(lambda engine, plane: mishaps.disappear(plane, "old-2"))
+    assert chronicle.nodes["old-2"].state is NodeState.GONE
+    assert chronicle.gone == chronicle.pods
+
+
+def test_pods_of_a_node_that_goes_away_are_waited_for() -> None:
+    chronicle = Chronicle(AIMS)
+    chronicle.take([Moment(1.0, Happened.EVICTED, "shop/web-1", "a"), Moment(2.0, Happened.LOST, "a")])
+    assert (chronicle.nodes["a"].state, chronicle.gone) == (NodeState.GONE, 0)
+    chronicle.take([Moment(3.0, Happened.GONE, pod, "a") for pod in ("shop/web-1", "shop/web-2")])
+    assert (chronicle.nodes["a"].ended_s, chronicle.gone) == (2.0, 2)
+
+
+def test_a_node_that_somebody_else_drains_comes_to_its_end_though_nobody_says_so() -> None:
+    chronicle = Chronicle(AIMS)
+    chronicle.take([Moment(1.0, Happened.ADOPTED, "b", why="Karpenter"), Moment(1.0, Happened.ADOPTED, "c")])
+    assert [chronicle.nodes[name].state for name in "bc"] == [NodeState.FOREIGN, NodeState.THEIRS]
+    chronicle.take([Moment(9.0, Happened.GONE, "shop/web-3", "b")])
+    assert (chronicle.nodes["b"].state, chronicle.nodes["b"].ended_s) == (NodeState.THEIRS, 9.0)
+
+
+@pytest.mark.parametrize("sign", SIGNS, ids=lambda sign: sign.key)
+def test_and_the_run_sees_it_so(sign: Sign) -> None:
+    run = a_run()
+    chronicle, course = Chronicle(aimed_by(run.engine.plan)), Remaining(run.engine.plan)
+    run.until(0.5)
+    run.hear(NodeIs(marked(run.engine.seen.nodes["old-0"], sign)))
+    for pod in ("web-0", "web-1"):
+        chronicle.take(run.engine.new_moments())
+        assert chronicle.nodes["old-0"].ended_s is None
+        run.hear(PodGone(f"uid-pod-default-{pod}", 99))
+    run.until(10.0)
+    chronicle.take(run.engine.new_moments())
+    assert chronicle.nodes["old-0"].state is NodeState.THEIRS
+    assert "old-0" in standing(run.engine, course, 10.0).done
+
+
+def test_what_stays_on_a_node_that_is_done_is_not_gone() -> None:
+    """As with --partial."""
+    chronicle = Chronicle(AIMS)
+    chronicle.take([Moment(1.0, Happened.KEPT, "shop/web-1", "a", "forbidden"), Moment(2.0, Happened.DONE, "a")])
+    pods = chronicle.nodes["a"].pods
+    assert [pod.state for pod in pods.values()] == [PodState.KEPT, PodState.GONE] and chronicle.gone == 1
+
+
+def test_a_node_that_somebody_uncordons_is_told() -> None:
+    chronicle = on_web(lambda engine, plane: mishaps.uncordon(plane, "old-2"))
+    assert "uncordoned" in chronicle.stopped or chronicle.nodes["old-2"].state is NodeState.ALONE
+
+
+def test_what_was_stopped_in_the_middle_is_half_done() -> None:
+    chronicle = on_web(lambda engine, plane: engine.stop("enough", 10.0))
+    assert chronicle.stopped == "enough"
+    states = {node.state for node in chronicle.nodes.values()}
+    assert states == {NodeState.EMPTY, NodeState.EVICTING} and chronicle.gone < chronicle.pods
+
+
+def test_a_pod_that_somebody_else_deleted_is_gone() -> None:
+    chronicle = on_web(lambda engine, plane: mishaps.delete(plane, "default", "web-2"))
+    assert chronicle.gone == chronicle.pods
+    assert {node.state for node in chronicle.nodes.values()} == {NodeState.DONE}
+
+
+def test_who_goes_on_with_a_run_takes_up_what_was_left_alone() -> None:
+    """As a journal tells it; a node that is left to others is told by the same word."""
+    over = [Moment(1.0, Happened.LEFT_ALONE, "a", "", "it stays"), Moment(2.0, Happened.STOPPED, "the drain", "", "no")]
+    for who, goes_on in (("ann@desk/1/r1", True), ("the drain", True), ("node-of-others", False), ("b", False)):
+        chronicle = Chronicle(AIMS)
+        chronicle.take([*over, Moment(3.0, Happened.ADOPTED, who)])
+        state = NodeState.CORDONED if goes_on else NodeState.ALONE
+        assert (chronicle.nodes["a"].state, bool(chronicle.stopped)) == (state, not goes_on)
+        assert (chronicle.nodes["a"].ended_s is None) is goes_on
+
+
+def test_what_only_names_who_wanted_it_says_so() -> None:
+    nobody = ("the drain", "", "nobody wrote down why")
+    for subject, why, said in (("ann@desk", "", "by ann@desk"), nobody, ("ann@desk", "no", "no")):
+        chronicle = Chronicle(AIMS)
+        chronicle.take([Moment(1.0, Happened.HELD, subject, "", why)])
+        assert chronicle.held == said

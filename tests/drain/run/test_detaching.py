@@ -1,0 +1,142 @@
+"""A node is done when the volumes of the pods that were evicted from it are detached, or nobody waits for that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kubectl_eksdoc.drain.run.acting import FORCED_S
+from kubectl_eksdoc.drain.run.board import APART_S, THE_RUN
+from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.kubernetes.news import Attached, Found, News, NodeIs
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import Act, ListAttachments, ListPods
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.nodes import Taint
+from kubectl_eksdoc.model.pods import Volume, VolumeKind
+from kubectl_eksdoc.model.storage import Claim, PersistentVolume
+from tests.builders import a_claimed, a_cluster, a_node, a_pod, a_roomy_node, a_workload
+from tests.drain.run.driving import Driven
+
+BOUND = {"data-db-0": "pv-0", "scratch-db-0": "pv-1", "log": "pv-2"}
+CLAIMS = [Claim("default", claim, volume) for claim, volume in BOUND.items()]
+VOLUMES = [PersistentVolume(volume, f"uid-{volume}") for volume in BOUND.values()]
+EPHEMERAL = Volume("scratch", VolumeKind.EPHEMERAL, "scratch-db-0")
+DB = a_pod("db-0", owner="StatefulSet/db", volumes=(a_claimed("data-db-0"), EPHEMERAL))
+AGENT = a_pod("agent-0", owner="DaemonSet/agent", volumes=(a_claimed("log"),))
+SETS = [a_workload("StatefulSet/db", replicas=1), a_workload("DaemonSet/agent", replicas=1)]
+NODES = [a_node("old-0"), a_roomy_node("new-0")]
+CLUSTER = a_cluster(nodes=NODES, pods=[DB, AGENT], workloads=SETS, claims=CLAIMS, volumes=VOLUMES)
+LISTED_S = 2 * APART_S
+"""When the node was found empty the second time."""
+
+
+class Detached:
+    """What is attached to old-0 until a time, by the clock of what drains."""
+
+    def __init__(self, cluster: Cluster = CLUSTER, **until_s: float) -> None:
+        self.until_s = {name.replace("_", "-"): end_s for name, end_s in until_s.items()}
+        self.driven = Driven(cluster, ListAttachments=self.answer)
+
+    def answer(self, act: Act) -> News:
+        assert act == ListAttachments("old-0")
+        return Attached(act, tuple(each for each, end_s in self.until_s.items() if self.driven.now_s < end_s))
+
+    @property
+    def done_s(self) -> float:
+        (at_s,) = (moment.at_s for moment in self.driven.engine.moments if moment.what is Happened.DONE)
+        return at_s
+
+
+def test_the_node_is_done_when_all_are_detached() -> None:
+    """Nobody asks before it was found empty twice."""
+    detached = Detached(pv_0=17, pv_1=22, pv_2=1000, pv_other=1000)
+    detached.driven.to_the_end()
+    assert detached.driven.at(ListPods) == [APART_S, LISTED_S]
+    assert detached.driven.at(ListAttachments) == [10, 15, 20, 25] and detached.done_s == 25
+    assert not detached.driven.told(Happened.WARNED)
+
+
+def test_nothing_is_asked_where_no_pod_that_went_had_a_volume() -> None:
+    detached = Detached(replace(CLUSTER, pods=(replace(DB, volumes=()), AGENT)), pv_2=1000)
+    detached.driven.to_the_end()
+    assert not detached.driven.of(ListAttachments) and detached.done_s == LISTED_S
+
+
+def test_volumes_that_a_pod_which_stays_has_too_are_not_waited_for() -> None:
+    shared = replace(AGENT, volumes=(a_claimed("data-db-0"),))
+    detached = Detached(replace(CLUSTER, pods=(DB, shared)), pv_0=1000)
+    detached.driven.to_the_end()
+    assert detached.driven.at(ListAttachments) == [10], "for the other volume"
+    assert detached.done_s == LISTED_S
+
+
+def test_after_a_while_it_is_told_and_the_node_is_done() -> None:
+    detached = Detached(pv_0=10_000, pv_1=12)
+    detached.driven.to_the_end()
+    assert detached.done_s == LISTED_S + FORCED_S
+    assert detached.driven.told(Happened.WARNED) == [("old-0", "still attached to it after 6 min: pv-0")]
+    assert not detached.driven.engine.undone
+
+
+def test_an_answer_that_never_comes_is_not_waited_for_for_ever() -> None:
+    driven = Driven(CLUSTER, ListAttachments=lambda act: None)
+    driven.to_the_end()
+    assert driven.at(ListAttachments) == [10] and driven.now_s == LISTED_S + FORCED_S
+    assert driven.told(Happened.WARNED) == [("old-0", "still attached to it after 6 min: pv-0, pv-1")]
+
+
+def test_what_could_not_be_read_is_asked_for_again() -> None:
+    times = iter([Attached(ListAttachments("old-0"), (), "no route"), Attached(ListAttachments("old-0"))])
+    driven = Driven(CLUSTER, ListAttachments=lambda act: next(times))
+    driven.to_the_end()
+    assert driven.at(ListAttachments) == [10, 15] and not driven.told(Happened.WARNED)
+
+
+def test_without_the_right_it_is_told_once_and_not_waited_for() -> None:
+    db = replace(DB, name="db-1", uid="uid-1", node="old-1", volumes=(a_claimed("data-db-0"),))
+    two = replace(CLUSTER, nodes=(*CLUSTER.nodes, a_node("old-1")), pods=(DB, db))
+    driven = Driven(two, ListAttachments=lambda act: Attached(act, (), "cannot list", True))  # type: ignore[arg-type]
+    driven.to_the_end()
+    assert len(driven.of(ListAttachments)) == 2, "both were asked for at once"
+    ((subject, why),) = driven.told(Happened.WARNED)
+    assert subject == THE_RUN and why.endswith("their pods are detached: cannot list")
+    assert driven.now_s == LISTED_S and not driven.engine.undone
+
+
+def test_claims_that_were_not_read_are_told_and_nothing_is_guessed() -> None:
+    driven = Driven(a_cluster(nodes=CLUSTER.nodes, pods=[DB], workloads=SETS, unread=[kinds.CLAIMS]))
+    driven.to_the_end()
+    assert not driven.of(ListAttachments)
+    ((subject, why),) = driven.told(Happened.WARNED)
+    assert subject == THE_RUN and why.endswith("persistentvolumeclaims: forbidden")
+
+
+def test_a_node_that_is_uncordoned_or_taken_over_meanwhile_is_not_done() -> None:
+    for change, what in (
+        ({"unschedulable": False}, Happened.LEFT_ALONE),
+        ({"taints": (Taint("karpenter.sh/disrupted", "", "NoSchedule"),)}, Happened.ADOPTED),
+    ):
+        detached = Detached(pv_0=1000)
+        detached.driven.until(20)
+        node = replace(detached.driven.engine.seen.nodes["old-0"], **change)  # type: ignore[arg-type]
+        detached.driven.hear(NodeIs(node))
+        detached.driven.to_the_end()
+        assert [subject for subject, _ in detached.driven.told(what)] == ["old-0"]
+        assert not detached.driven.told(Happened.DONE)
+
+
+def test_who_stops_it_does_not_wait() -> None:
+    detached = Detached(pv_0=1000)
+    detached.driven.until(20)
+    detached.driven.engine.stop("enough", 20)
+    detached.driven.step()
+    assert detached.driven.engine.is_settled(20) and list(detached.driven.engine.undone) == ["old-0"]
+
+
+def test_a_pod_that_comes_to_it_meanwhile() -> None:
+    """The second list found one: it is begun anew, and nothing is asked for."""
+    strange = a_pod("late", owner="ReplicaSet/late")
+    lists = iter([(), (strange,), (), ()])
+    driven = Driven(CLUSTER, ListPods=lambda act: Found(act, next(lists)))
+    driven.to_the_end()
+    assert driven.at(ListPods) == [5, 10, 15, 20] and driven.at(ListAttachments) == [20]

@@ -1,0 +1,320 @@
+"""When nodes are taken from load balancers: before their first pod goes, and never so that traffic is cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.drain.run.balancers import behind_nodes, takes_traffic
+from kubectl_eksdoc.drain.run.board import THE_RUN
+from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.tries import AGAIN_S, TRIES
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.news import Answered, News, NodeIs, PodIs
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.acts import Act, Evict, Exclude, Release
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.network import Service, TargetGroupBinding
+from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, EXCLUDED_FROM_BALANCERS, Node
+from kubectl_eksdoc.model.pods import Pod
+from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node, a_workload
+from tests.drain.run.driving import Driven
+
+WEB = Service("default", "web", "LoadBalancer", {"app": "web"})
+LOCAL = replace(WEB, local=True)
+NEW = a_roomy_node("new-0")
+
+
+def a_world(service: Service | None = WEB, *, old: int = 2, more: Sequence[Pod] = (), allowed: int = 1) -> Cluster:
+    """Old nodes with one pod of web each, under a budget of one."""
+    pods = [*(a_pod(f"web-{i}", node=f"old-{i}") for i in range(old)), *more]
+    budget = a_budget("web", max_unavailable=allowed, allowed=allowed, expected=len(pods))
+    sets = [a_workload("ReplicaSet/web", replicas=len(pods)), a_workload("DaemonSet/web", replicas=old + 1)]
+    nodes = [*(a_node(f"old-{i}") for i in range(old)), NEW]
+    services = [] if service is None else [service]
+    return a_cluster(nodes=nodes, workloads=sets, pods=pods, budgets=[budget], services=services)
+
+
+def order(driven: Driven) -> list[str]:
+    """What was asked for, in a word each: x of a node, - of a pod."""
+    told = []
+    for _, act in driven.asked:
+        if isinstance(act, Exclude):
+            told.append(f"x {act.node}")
+        elif isinstance(act, Evict):
+            told.append(f"- {act.pod.name}")
+    return told
+
+
+@pytest.mark.parametrize(
+    ("service", "bound", "behind"),
+    [
+        (WEB, "", True),
+        (replace(WEB, ip_targets=True), "", False),
+        (replace(WEB, type="NodePort"), "", False),
+        (replace(WEB, type="NodePort"), "instance", True),
+        (replace(WEB, type="ClusterIP"), "ip", False),
+        (WEB, "ip", False),
+        (replace(WEB, ip_targets=True), "instance", True),
+    ],
+)
+def test_which_services(service: Service, bound: str, behind: bool) -> None:
+    bindings = [TargetGroupBinding("default", "x", "web", bound)] if bound else []
+    cluster = a_cluster(services=[service], target_group_bindings=bindings)
+    assert behind_nodes(cluster) == ((service,) if behind else ())
+
+
+@pytest.mark.parametrize(
+    ("node", "takes"),
+    [
+        (NEW, True),
+        (replace(NEW, ready="False"), False),
+        (replace(NEW, unschedulable=True), False),
+        (replace(NEW, labels={EXCLUDED_FROM_BALANCERS: ""}), False),
+        (a_node("f", labels={COMPUTE_TYPE: "fargate"}), False),
+    ],
+)
+def test_which_nodes_take_traffic(node: Node, takes: bool) -> None:
+    assert takes_traffic(node) is takes
+
+
+def test_a_node_is_taken_from_load_balancers_before_its_first_pod_goes() -> None:
+    driven = Driven(a_world(allowed=2))
+    driven.to_the_end()
+    assert order(driven) == ["x old-0", "x old-1", "- web-0", "- web-1"]
+    assert driven.told(Happened.EXCLUDED) == [("old-0", ""), ("old-1", "")]
+
+
+def test_where_load_balancers_send_to_pods_it_is_not_done() -> None:
+    for service in (None, replace(WEB, ip_targets=True)):
+        driven = Driven(a_world(service, allowed=2))
+        driven.to_the_end()
+        assert order(driven) == ["- web-0", "- web-1"] and not driven.told(Happened.WARNED)
+
+
+@pytest.mark.parametrize("kind", [kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS])
+def test_what_was_not_read_is_told(kind: kinds.Resource) -> None:
+    world = a_world(None)
+    reads = a_cluster(unread=[kind]).reads
+    driven = Driven(replace(world, reads=reads))
+    driven.until(5)
+    ((subject, why),) = driven.told(Happened.WARNED)
+    assert subject == THE_RUN and f"({kind.full_name}: forbidden)" in why
+    assert not driven.of(Exclude)
+
+
+def test_a_node_without_pods_to_evict_is_taken_from_them_too() -> None:
+    world = replace(a_world(old=1), pods=())
+    driven = Driven(world)
+    driven.to_the_end()
+    assert order(driven) == ["x old-0"] and driven.told(Happened.DONE)
+
+
+def test_a_node_that_is_labelled_already_is_not_labelled_again() -> None:
+    world = a_world(old=1)
+    old = replace(world.nodes[0], labels={**world.nodes[0].labels, EXCLUDED_FROM_BALANCERS: ""})
+    driven = Driven(replace(world, nodes=(old, NEW)))
+    driven.to_the_end()
+    assert order(driven) == ["- web-0"]
+
+
+def test_never_the_last_that_takes_traffic() -> None:
+    """Until another one is there; if none comes, that is told."""
+    world = a_world(old=2)
+    alone = replace(world, nodes=(*world.nodes[:2], replace(NEW, ready="Unknown")))
+    driven = Driven(alone)
+    driven.until(1)
+    assert order(driven) == ["- web-0"]
+    driven.until(30)
+    ((subject, why),) = driven.told(Happened.WARNED)
+    assert subject == "old-0" and why.startswith("load balancers still send to it: no other node is there")
+    driven.hear(NodeIs(NEW), driven.replaced("default/web-0", "new-0"))
+    driven.to_the_end()
+    assert order(driven) == ["- web-0", "x old-1", "- web-1"]
+
+
+def test_of_a_local_service_only_what_goes_anyway_is_cut_off() -> None:
+    """Each node serves its own pods alone: one is taken out with its last pod, when others serve elsewhere."""
+    driven = Driven(a_world(LOCAL, old=3))
+    driven.until(1)
+    assert order(driven) == ["- web-0", "x old-0"], "no node that stays has another: it was left out once it was empty"
+    driven.hear(driven.replaced("default/web-0", "new-0"))
+    driven.until(2)
+    assert order(driven)[2:] == ["x old-1", "- web-1"], "old-2 serves until its own turn"
+    driven.hear(driven.replaced("default/web-1", "new-0"))
+    driven.to_the_end()
+    assert order(driven)[4:] == ["x old-2", "- web-2"] and not driven.told(Happened.WARNED)
+
+
+def test_of_a_local_service_with_several_pods_on_a_node_the_last_one_counts() -> None:
+    more = [a_pod("web-9", node="old-0"), a_pod("web-on-new", node="new-0")]
+    driven = Driven(a_world(LOCAL, old=1, more=more))
+    driven.until(1)
+    assert order(driven) == ["- web-0"]
+    driven.hear(driven.replaced("default/web-0", "new-0"))
+    driven.until(2)
+    assert order(driven) == ["- web-0", "x old-0", "- web-9"]
+
+
+def test_pods_that_stay_do_not_keep_a_node_in_as_long_as_others_serve() -> None:
+    """As an ingress controller that is a DaemonSet."""
+    daemons = [a_pod(f"d-{node}", owner="DaemonSet/web", node=node) for node in ("old-0", "new-0")]
+    driven = Driven(replace(a_world(LOCAL, old=1), pods=tuple(daemons), budgets=()))
+    driven.to_the_end()
+    assert order(driven) == ["x old-0"]
+    driven = Driven(replace(a_world(LOCAL, old=1), pods=(daemons[0],), budgets=()))
+    driven.to_the_end()
+    assert order(driven) == []
+    ((_, why),) = driven.told(Happened.WARNED)
+    assert why.endswith("no other node that is not cordoned has a Ready pod of Service default/web")
+
+
+def test_nothing_goes_until_it_is_answered() -> None:
+    acts: list[Act] = []
+    driven = Driven(a_world(allowed=2), Exclude=lambda act: acts.append(act))  # type: ignore[func-returns-value]
+    driven.until(60)
+    assert order(driven) == ["x old-0", "x old-1"]
+    driven.hear(Answered(acts[1], Status(200)))
+    driven.until(61)
+    assert order(driven) == ["x old-0", "x old-1", "- web-1"]
+    driven.hear(Answered(acts[0], Status(200)))
+    driven.to_the_end()
+    assert order(driven) == ["x old-0", "x old-1", "- web-1", "- web-0"]
+
+
+NOT_DONE = [(Lost("reset"), TRIES), (Status(409, message="modified"), TRIES), (Status(422, message="no"), 1)]
+
+
+@pytest.mark.parametrize(("answer", "times"), NOT_DONE)
+def test_what_does_not_work_is_told_and_the_node_is_drained(answer: Status | Lost, times: int) -> None:
+    driven = Driven(a_world(old=1), Exclude=lambda act: Answered(act, answer))
+    driven.to_the_end()
+    assert driven.at(Exclude) == [AGAIN_S * i for i in range(times)] and driven.at(Evict) == [AGAIN_S * (times - 1)]
+    ((subject, why),) = driven.told(Happened.WARNED)
+    assert subject == "old-0" and why.startswith("it is not taken from load balancers")
+
+
+def test_a_right_that_is_missing_is_told_once() -> None:
+    driven = Driven(a_world(allowed=2), Exclude=lambda act: Answered(act, Status(403, message="cannot patch")))
+    driven.to_the_end()
+    assert order(driven)[-2:] == ["- web-0", "- web-1"] and not driven.engine.undone
+    assert driven.at(Evict)[0] == AGAIN_S * (TRIES - 1), "it may be a moment's doing"
+    assert driven.told(Happened.WARNED) == [(THE_RUN, "nodes are not taken from load balancers: cannot patch")]
+
+
+@pytest.mark.parametrize("code", [401, 403])
+def test_a_single_no_decides_over_nothing(code: int) -> None:
+    left = iter([Status(code, message="cannot patch")])
+    driven = Driven(a_world(allowed=2), Exclude=lambda act: Answered(act, next(left, Status(200))))
+    driven.to_the_end()
+    assert len(driven.told(Happened.EXCLUDED)) == 2 and not driven.told(Happened.WARNED)
+
+
+def test_who_stops_it_meanwhile_evicts_nothing() -> None:
+    acts: list[Act] = []
+    driven = Driven(a_world(old=1), Exclude=lambda act: acts.append(act))  # type: ignore[func-returns-value]
+    driven.until(1)
+    driven.engine.stop("enough", 1)
+    driven.hear(Answered(acts[0], Status(200)))
+    driven.step()
+    assert not driven.of(Evict) and driven.engine.is_settled(1) and driven.of(Release)
+
+
+def test_who_pauses_it_meanwhile_evicts_when_it_goes_on() -> None:
+    acts: list[Act] = []
+    driven = Driven(a_world(old=1), Exclude=lambda act: acts.append(act))  # type: ignore[func-returns-value]
+    driven.until(1)
+    driven.engine.pause("wait")
+    driven.hear(Answered(acts[0], Status(200)))
+    driven.until(50)
+    assert not driven.of(Evict)
+    driven.engine.pause("")
+    driven.to_the_end()
+    assert driven.at(Evict) == [50]
+
+
+def test_a_node_that_somebody_uncordons_meanwhile_is_left_alone() -> None:
+    acts: list[Act] = []
+    driven = Driven(a_world(old=1), Exclude=lambda act: acts.append(act))  # type: ignore[func-returns-value]
+    driven.until(1)
+    driven.hear(NodeIs(replace(driven.engine.seen.nodes["old-0"], unschedulable=False)))
+    driven.step()
+    driven.hear(Answered(acts[0], Status(200)))
+    driven.to_the_end()
+    assert not driven.of(Evict) and driven.told(Happened.LEFT_ALONE)
+
+
+class Traffic:
+    """A cluster whose replacements come after a while; at every moment somebody must take what is sent."""
+
+    def __init__(self, world: Cluster, answers: list[Status | Lost]) -> None:
+        self._left = answers
+        self.driven = Driven(world, Exclude=self.exclude)
+        self._gone: list[Evict] = []
+
+    def exclude(self, act: Act) -> News:
+        assert isinstance(act, Exclude)
+        answer = self._left.pop(0) if self._left else Status(200)
+        if isinstance(answer, Lost) or answer.ok:
+            node = self.driven.engine.seen.nodes[act.node]
+            self.driven.hear(NodeIs(replace(node, labels={**node.labels, EXCLUDED_FROM_BALANCERS: "true"})))
+        self.check()
+        return Answered(act, answer)
+
+    def check(self) -> None:
+        """No more are cut off than may go at once, and somebody else serves."""
+        seen = self.driven.engine.seen
+        out = {name for name, node in seen.nodes.items() if EXCLUDED_FROM_BALANCERS in node.labels}
+        cut_off = [pod.name for pod in seen.pods() if pod.node in out]
+        assert len(cut_off) <= 1 and "new-0" not in out
+        assert any(pod.node not in out for pod in seen.pods()) or not any(seen.pods())
+
+    def to_the_end(self) -> None:
+        driven = self.driven
+        while not driven.engine.over:
+            driven.step()
+            evicted = [act for act in driven.of(Evict) if act not in self._gone]
+            driven.until(driven.now_s + 7)
+            for act in evicted:
+                assert isinstance(act, Evict)
+                self._gone.append(act)
+                driven.hear(driven.replaced(act.pod.key, "new-0"))
+            assert driven.now_s < 2000
+        assert not driven.engine.undone
+
+
+def never_cut_off(old: int, answers: list[Status | Lost]) -> None:
+    Traffic(a_world(LOCAL, old=old), answers).to_the_end()
+
+
+@given(st.integers(1, 5), st.lists(st.sampled_from([Status(200), Lost("reset"), Status(429)]), max_size=10))
+@example(4, [Lost("reset")] * 8)
+def test_traffic_is_never_cut_off(old: int, answers: list[Status | Lost]) -> None:
+    never_cut_off(old, answers)
+
+
+def test_whoever_waits_for_its_node_keeps_its_place_in_the_budget_however_long_it_is_paused() -> None:
+    """The node may be left out by now, and its pod cut off, though nothing was answered."""
+    left = iter([Lost("reset")])
+    world = a_world(LOCAL, old=2, more=[a_pod("web-9", node="new-0")])
+    driven = Driven(world, Exclude=lambda act: Answered(act, next(left, Status(200))), Evict=lambda act: None)
+    driven.step()
+    driven.engine.pause("the user paused it")
+    driven.until(200.0)
+    driven.engine.pause("")
+    driven.until(230.0)
+    assert order(driven) == ["x old-0", "x old-0", "- web-0"], "nothing of the other node before its pod was replaced"
+
+
+def test_backends_that_come_and_go_are_followed() -> None:
+    driven = Driven(a_world(LOCAL, old=1))
+    driven.engine.pause("wait")
+    driven.step()
+    driven.hear(PodIs(a_pod("web-new", node="new-0"), 5))
+    driven.engine.pause("")
+    driven.step()
+    assert order(driven) == ["x old-0", "- web-0"]

@@ -1,0 +1,154 @@
+"""What holds a run and what stops it, and when its cause is over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kubectl_eksdoc.drain.run.answers import ANSWERS, ERRORS_S
+from kubectl_eksdoc.drain.run.guards import Guards
+from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
+from kubectl_eksdoc.kubernetes.news import AllPods, Answered, Away, Back, News, NodeIs, PodGone, PodIs
+from kubectl_eksdoc.model.acts import Cordon, Evict
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.pods import Pod
+from tests.builders import a_cluster, a_node, pods
+from tests.drain.planning import WEB, plan_of
+
+LIMITS = Limits(hold_s=10, pending_s=60, not_ready=1, away_s=100, failing_s=50)
+OTHERS = tuple(a_node(f"new-{i}", group="green") for i in range(3))
+CLUSTER = a_cluster(nodes=[a_node("old-0"), *OTHERS], workloads=WEB, pods=pods(3))
+
+
+class Guarded:
+    """Guards, and what they see."""
+
+    def __init__(self, cluster: Cluster = CLUSTER) -> None:
+        self.seen = Seen(cluster)
+        plan = plan_of(cluster)
+        assert len(plan.evictions) == 3
+        self.guards = Guards(plan, self.seen, LIMITS)
+
+    def hear(self, now_s: float, *news: News) -> None:
+        for each in news:
+            self.seen.take(each)
+            self.guards.take(each, now_s)
+
+    def says(self, now_s: float) -> tuple[str, str]:
+        return self.guards.hold(now_s), self.guards.stop(now_s)
+
+
+def a_replacement(name: str = "web-new", node: str = "") -> Pod:
+    """Of the workload that is drained."""
+    why = "" if node else "Unschedulable: 0/4 nodes are available"
+    return replace(CLUSTER.pods[0], name=name, uid=name, node=node, ready=bool(node), not_ready_because=why)
+
+
+def test_while_all_is_well_it_says_nothing() -> None:
+    guarded = Guarded()
+    guarded.hear(0, Answered(Cordon("old-0", "u"), Status(200)), PodIs(a_replacement(node="new-0"), 1))
+    assert guarded.says(1000) == ("", "")
+    assert list(guarded.guards.next_s(1000)) == []
+
+
+def test_a_replacement_without_a_node_holds_it_and_then_stops_it() -> None:
+    guarded = Guarded()
+    guarded.hear(5, PodIs(a_replacement(), 1))
+    assert guarded.says(14.9) == ("", "") and sorted(guarded.guards.next_s(5)) == [15, 65]
+    assert guarded.says(15) == ("default/web-new has no node yet", "")
+    assert guarded.says(65)[1].startswith("default/web-new has no node for 60 s: Unschedulable: 0/4")
+
+
+def test_once_it_has_a_node_all_goes_on() -> None:
+    for over in (PodIs(a_replacement(node="new-1"), 2), PodGone("web-new", 2), AllPods((), 2)):
+        guarded = Guarded()
+        guarded.hear(5, PodIs(a_replacement(), 1))
+        assert len(guarded.guards.pending) == 1
+        guarded.hear(30, over)
+        assert guarded.says(100) == ("", "") and guarded.guards.pending == ()
+
+
+def test_pods_that_waited_before_or_are_others_are_not_ours() -> None:
+    waiting = replace(a_replacement("waits"), uid="waits")
+    guarded = Guarded(replace(CLUSTER, pods=(*CLUSTER.pods, waiting)))
+    guarded.hear(0, PodIs(waiting, 1), PodIs(replace(a_replacement("other"), owner=None), 2))
+    assert guarded.says(1000) == ("", "")
+
+
+def test_more_nodes_that_become_not_ready_than_may_stop_it() -> None:
+    guarded = Guarded()
+    guarded.hear(0, NodeIs(replace(OTHERS[0], ready="Unknown")))
+    assert guarded.says(1) == ("", "")
+    guarded.hear(2, NodeIs(replace(OTHERS[1], ready="False")))
+    assert guarded.says(3)[1] == "2 nodes became NotReady meanwhile: new-0, new-1"
+    guarded.hear(4, NodeIs(OTHERS[1]))
+    assert guarded.says(5) == ("", "")
+
+
+def test_a_target_may_be_what_it_likes() -> None:
+    guarded = Guarded()
+    guarded.hear(0, *(NodeIs(replace(node, ready="False")) for node in (CLUSTER.nodes[0], OTHERS[0])))
+    assert guarded.says(1) == ("", "")
+
+
+def test_a_cluster_that_cannot_be_watched_holds_it_and_then_stops_it() -> None:
+    guarded = Guarded()
+    guarded.hear(10, Away("connection refused"), Away("connection refused"))
+    assert guarded.says(10) == ("the cluster cannot be watched: connection refused", "")
+    assert "for 100 s" in guarded.says(110)[1]
+    guarded.hear(110, Back())
+    assert guarded.says(111) == ("", "")
+
+
+def answers(answer: Status | Lost, count: int, of: str = "n") -> list[Answered]:
+    """To as many nodes."""
+    return [Answered(Cordon(f"{of}-{i}", f"{of}-{i}"), answer) for i in range(count)]
+
+
+def test_errors_hold_it_until_they_cease() -> None:
+    guarded = Guarded()
+    half = ANSWERS // 2
+    guarded.hear(0, *answers(Status(409), half, "fine"), *answers(Lost("reset"), half))
+    assert guarded.says(0) == ("", ""), "half of them"
+    guarded.hear(1, *answers(Lost("reset"), 1, "more"))
+    assert guarded.says(1) == (f"{half + 1} of the last {ANSWERS} answers are errors of the server", "")
+    assert guarded.says(1 + ERRORS_S) == ("", ""), "it is tried again"
+
+
+@pytest.mark.parametrize("answer", [Status(503, message="busy"), Lost("busy"), Status(401, message="busy")])
+def test_errors_without_an_end_stop_it(answer: Status | Lost) -> None:
+    """Though it is tried again only now and then."""
+    guarded = Guarded()
+    guarded.hear(0, *answers(answer, 10))
+    for second in range(1, 60, 25):
+        guarded.hear(second, *answers(answer, 2))
+    hold, stop = guarded.says(55)
+    assert "answers are errors" in hold and stop == "the server answers with errors for 50 s: busy"
+
+
+def test_what_goes_well_when_it_is_tried_again_ends_it() -> None:
+    guarded = Guarded()
+    guarded.hear(0, *answers(Lost("reset"), ANSWERS))
+    guarded.hear(40, *answers(Status(200), 1))
+    guarded.hear(60, *answers(Lost("reset"), 5))
+    assert guarded.says(60) == ("", ""), "those from before count no more"
+
+
+def test_errors_to_one_are_its_own_matter() -> None:
+    guarded = Guarded()
+    guarded.hear(0, *answers(Status(500), 1) * ANSWERS)
+    assert guarded.says(0) == ("", "")
+    guarded.hear(1, *answers(Status(500), 2))
+    assert guarded.says(1)[0], "to two, and nobody else was answered"
+    guarded.hear(2, *answers(Status(200), 3, "fine"), *answers(Status(500), 2) * ANSWERS)
+    assert guarded.says(2) == ("", ""), "however often they are asked for"
+
+
+def test_what_is_answered_to_changes_of_nodes_says_nothing_of_evictions() -> None:
+    guarded = Guarded()
+    pods = [replace(CLUSTER.pods[0], uid=f"p-{i}") for i in range(8)]
+    guarded.hear(0, *answers(Status(200), ANSWERS), *(Answered(Evict(pod), Status(500, message="x")) for pod in pods))
+    assert guarded.says(0)[0] == "8 of the last 8 answers are errors of the server"

@@ -1,0 +1,146 @@
+"""Targets that are not drained are cordoned all the same, before the first eviction: nothing is scheduled onto them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.run.journal import Journaled
+from kubectl_eksdoc.drain.run.moments import Happened
+from kubectl_eksdoc.drain.run.record import Placement, Record
+from kubectl_eksdoc.drain.run.remaining import Remaining
+from kubectl_eksdoc.drain.run.replies import CORDON_TRIES
+from kubectl_eksdoc.drain.run.standing import standing
+from kubectl_eksdoc.flows.run.resuming import engine_again, rest_of
+from kubectl_eksdoc.kubernetes.api.statuses import Status
+from kubectl_eksdoc.kubernetes.news import Answered, News, NodeIs, PodIs
+from kubectl_eksdoc.model.acts import Act, Cordon, Evict
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.journal import UNCORDONED, Aim, Begun, Note, Noted
+from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, Node, Taint
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.render.run import events
+from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node, a_workload, pods
+from tests.drain.planning import plan_of, target
+from tests.drain.run.driving import Driven
+
+OPEN = DrainPolicy(cordon_skipped=False)
+
+
+def a_world(*more: Node, others: Sequence[Pod] = ()) -> Cluster:
+    """old-0 can be drained; on old-1 is a pod that no controller makes again."""
+    bare = a_pod("bare", node="old-1", owner=None)
+    nodes = [a_node("old-0"), a_node("old-1"), *more, a_roomy_node("new-0")]
+    return a_cluster(nodes=nodes, workloads=[a_workload("ReplicaSet/web")], pods=[*pods(2), bare, *others])
+
+
+def cordons(driven: Driven) -> list[str]:
+    return [act.node for act in driven.of(Cordon) if isinstance(act, Cordon)]
+
+
+def test_a_skipped_target_is_cordoned_before_the_first_eviction() -> None:
+    driven = Driven(a_world())
+    driven.to_the_end()
+    kinds = [type(act) for _, act in driven.asked if isinstance(act, Cordon | Evict)]
+    assert cordons(driven) == ["old-0", "old-1"] and kinds == [Cordon, Cordon, Evict, Evict]
+    assert driven.told(Happened.CORDONED) == [("old-0", "")] and driven.told(Happened.CORDONED_ONLY) == [("old-1", "")]
+    assert driven.engine.cordoned_only == ("old-1",) and driven.engine.undone == {}
+    assert [node.name for node in driven.engine.nodes] == ["old-0"], "it is drained no more than before"
+    stood = standing(driven.engine, Remaining(driven.engine.plan), driven.now_s)
+    assert (stood.nodes, stood.cordoned, stood.cordoned_only) == (1, (), ("old-1",))
+    assert events.left_by_stopping(stood) == "1 skipped and cordoned"
+    assert "Skipped, and cordoned until a rollback: old-1." in events.stop_in_full(stood)
+
+
+def test_nothing_is_evicted_until_it_is_seen_cordoned() -> None:
+    seen = list[Act]()
+
+    def late(act: Act) -> News | None:
+        if isinstance(act, Cordon) and act.node == "old-1" and not seen:
+            seen.append(act)
+            return Answered(act, Status(200))
+        assert isinstance(act, Cordon)
+        driven.hear(Answered(act, Status(200)))
+        return NodeIs(replace(driven.engine.seen.nodes[act.node], unschedulable=True))
+
+    driven = Driven(a_world(), Cordon=late)
+    driven.until(3)
+    assert not driven.of(Evict)
+    driven.to_the_end()
+    assert driven.of(Evict) and driven.engine.cordoned_only == ("old-1",)
+
+
+def test_one_that_cannot_be_cordoned_is_told_and_the_drain_goes_on() -> None:
+    def refused(act: Act) -> list[News]:
+        assert isinstance(act, Cordon)
+        if act.node == "old-1":
+            return [Answered(act, Status(422, "Invalid", "no"))]
+        return [Answered(act, Status(200)), NodeIs(replace(driven.engine.seen.nodes[act.node], unschedulable=True))]
+
+    driven = Driven(a_world(), Cordon=refused)
+    driven.to_the_end()
+    assert cordons(driven).count("old-1") == CORDON_TRIES
+    assert driven.told(Happened.LEFT_ALONE) == [("old-1", "it cannot be cordoned: no")]
+    assert driven.engine.cordoned_only == () and driven.engine.undone == {}
+
+
+def test_one_that_another_client_uncordons_is_left_to_that() -> None:
+    driven = Driven(a_world())
+    driven.step()
+    driven.hear(NodeIs(replace(driven.engine.seen.nodes["old-1"], unschedulable=False)))
+    driven.to_the_end()
+    assert cordons(driven) == ["old-0", "old-1"] and driven.engine.cordoned_only == ()
+    assert [(node, why.startswith(UNCORDONED)) for node, why in driven.told(Happened.LEFT_ALONE)] == [("old-1", True)]
+
+
+def test_a_user_may_leave_them_open() -> None:
+    driven = Driven(a_world(), OPEN)
+    driven.to_the_end()
+    assert cordons(driven) == ["old-0"] and driven.engine.plan.open_targets
+    assert any("--no-cordon-skipped" in text for text in driven.engine.plan.not_judged)
+    assert not any("--no-cordon-skipped" in text for text in plan_of(a_world(), roomy=False).not_judged)
+
+
+def test_what_others_drain_and_fargate_nodes_are_not_cordoned() -> None:
+    theirs = a_node("old-2", taints=(Taint("karpenter.sh/disrupted", "", "NoSchedule"),))
+    fargate = a_node("old-3", labels={COMPUTE_TYPE: "fargate"})
+    silent = a_node("old-4", ready="Unknown")
+    plan = plan_of(a_world(theirs, fargate, silent), roomy=False)
+    only = {each.node.name for each in plan.cordoned_only}
+    assert only == {"old-1", "old-4"} and not target(plan, "old-2").order
+
+
+def begun(skipped: str = "old-1", **more: Noted) -> Journaled:
+    aims = (Aim("old-0", a_node("old-0").uid, 1),)
+    entry = Begun(0, NOW, "r", "", "", "", "", "", aims, skipped=(Aim(skipped, a_node(skipped).uid),))
+    return Journaled(entry, next_number=1, **more)  # type: ignore[arg-type]
+
+
+def test_who_goes_on_cordons_them_too_and_gives_their_room_away_to_nobody() -> None:
+    small = a_cluster(
+        nodes=[a_node("old-0"), a_roomy_node("old-1")], workloads=[a_workload("ReplicaSet/web")], pods=pods(2)
+    )
+    open_plan = rest_of(small, Journaled(begun().begun and replace(begun().begun, skipped=())), DrainPolicy())  # type: ignore[type-var]
+    assert {each.lands_on for each in open_plan.evictions} == {"old-1"}
+    assert not rest_of(small, begun(), DrainPolicy()).evictions, "nothing is scheduled onto it"
+    engine = engine_again(a_world(), begun(), DrainPolicy())
+    assert [act.node for act in engine.acts(0.0) if isinstance(act, Cordon)] == ["old-0", "old-1"]
+    theirs = replace(begun(), uncordoned=frozenset(("old-1",)))
+    engine = engine_again(a_world(), theirs, DrainPolicy())
+    assert [act.node for act in engine.acts(0.0) if isinstance(act, Cordon)] == ["old-0"]
+    assert Note(1, NOW, Noted.LEFT_ALONE, "old-1", UNCORDONED).subject in theirs.uncordoned
+
+
+def test_where_replacements_were_scheduled_is_counted_once_each() -> None:
+    driven = Driven(a_world())
+    driven.step()
+    new = driven.replaced("default/web-0", "old-1")
+    driven.hear(new, PodIs(replace(new.pod, node="old-1", ready=False), new.version + 1))
+    driven.hear(driven.replaced("default/web-1", "new-0"))
+    driven.hear(PodIs(a_pod("cart-9", owner="ReplicaSet/cart", node="new-0"), 99))
+    driven.to_the_end()
+    assert driven.engine.placed == {"old-1": 1, "new-0": 1}, "cart is no replacement"
+    record = Record(driven.engine.plan, (), 1.0, placed=driven.engine.placed)
+    assert record.placements == (Placement("old-1", 0, 1, True), Placement("new-0", 2, 1, False))
+    assert record.on_targets == 1

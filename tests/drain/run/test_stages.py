@@ -1,0 +1,123 @@
+"""How far EKS is, how far a rollout is, how often it is asked, and whose targets are watched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.addon_diff.run.rollout import rollout
+from kubectl_eksdoc.addon_diff.run.targets import affected
+from kubectl_eksdoc.drain.run.stages import LONGEST_PAUSE_S, Stage, pause_s, stage_by_addon, stage_of
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, Update
+from kubectl_eksdoc.model.network import Service, TargetGroupBinding
+from kubectl_eksdoc.model.pods import Branch
+from tests.builders import a_cluster, a_node, a_pod
+
+WORDS = ("InProgress", "Successful", "Failed", "Cancelled", "SomethingNew")
+
+
+STAGES = (Stage.IN_PROGRESS, Stage.SUCCESSFUL, Stage.FAILED, Stage.CANCELLED, Stage.UNKNOWN)
+
+
+@pytest.mark.parametrize(("word", "stage"), list(zip(WORDS, STAGES, strict=True)))
+def test_each_word_of_eks_has_its_stage(word: str, stage: Stage) -> None:
+    assert stage_of(Update("id", "AddonUpdate", word)) is stage
+    assert stage.ended is (word in ("Successful", "Failed", "Cancelled"))
+
+
+def test_where_nothing_tells_it_is_unknown() -> None:
+    assert stage_of(Unknown("denied")) is stage_of(Absent("gone")) is Stage.UNKNOWN
+    assert stage_by_addon(Unknown("denied"), "v2", "v1", Stage.ASKED) is Stage.UNKNOWN
+    for status, version, stage in (
+        ("ACTIVE", "v2", Stage.SUCCESSFUL),
+        ("ACTIVE", "v1", Stage.UNKNOWN),
+        ("UPDATING", "v1", Stage.IN_PROGRESS),
+        ("UPDATE_FAILED", "v1", Stage.FAILED),
+        ("DEGRADED", "v2", Stage.UNKNOWN),
+    ):
+        assert stage_by_addon(Addon("vpc-cni", version, status), "v2", "v1", Stage.ASKED) is stage
+
+
+def test_an_update_to_the_same_version_must_have_been_seen_to_begin() -> None:
+    there = Addon("vpc-cni", "v2", "ACTIVE")
+    for was in ("v2", ""):
+        assert stage_by_addon(there, "v2", was, Stage.ASKED) is Stage.UNKNOWN
+        assert stage_by_addon(there, "v2", was, Stage.IN_PROGRESS) is Stage.SUCCESSFUL
+
+
+@given(st.floats(0, 1e6), st.floats(0, 1e6))
+def test_it_is_asked_ever_more_seldom_and_never_too_seldom(one: float, other: float) -> None:
+    early, late = sorted((one, other))
+    assert 2.0 <= pause_s(early) <= pause_s(late) <= LONGEST_PAUSE_S
+
+
+def daemon_set(generation: int = 2, strategy: str = "RollingUpdate", **status: int) -> Doc:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "aws-node", "namespace": "kube-system", "generation": generation},
+        "spec": {"updateStrategy": {"type": strategy}},
+        "status": {"observedGeneration": 2, "desiredNumberScheduled": 3, **status},
+    }
+
+
+@pytest.mark.parametrize(
+    ("doc", "done", "said"),
+    [
+        (daemon_set(3, updatedNumberScheduled=3, numberAvailable=3), False, "has not looked at it yet"),
+        (daemon_set(), False, "0 of 3 pods are new, 0 available"),
+        (daemon_set(updatedNumberScheduled=3, numberAvailable=2), False, "3 of 3 pods are new, 2 available"),
+        (daemon_set(updatedNumberScheduled=3, numberAvailable=3), True, "3 of 3 pods are new, 3 available"),
+        (daemon_set(strategy="OnDelete", updatedNumberScheduled=1), True, "once somebody deletes them"),
+    ],
+)
+def test_a_daemon_set(doc: Doc, done: bool, said: str) -> None:
+    found = rollout(doc)
+    assert found is not None and found.done is done and said in str(found)
+
+
+def deployment(**status: Any) -> Doc:
+    meta = {"name": "coredns", "namespace": "kube-system", "generation": 1}
+    status = {"observedGeneration": 1, **status}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": {"replicas": 2}, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("status", "done"),
+    [
+        ({}, False),
+        ({"replicas": 3, "updatedReplicas": 2, "availableReplicas": 3}, False),
+        ({"replicas": 2, "updatedReplicas": 2, "availableReplicas": 1}, False),
+        ({"replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}, True),
+    ],
+)
+def test_a_deployment(status: dict[str, Any], done: bool) -> None:
+    found = rollout(deployment(**status))
+    assert found is not None and found.done is done
+
+
+def test_a_deployment_past_its_deadline_is_stuck() -> None:
+    condition = {"type": "Progressing", "reason": "ProgressDeadlineExceeded", "message": "it has timed out"}
+    found = rollout(deployment(conditions=[condition]))
+    assert found is not None and found.stuck == "it has timed out" and not found.done
+    assert rollout({"apiVersion": "v1", "kind": "ConfigMap"}) is None
+
+
+def test_targets_of_pods_with_security_groups_are_affected() -> None:
+    pods = [a_pod("pay", labels={"app": "pay"}, branch=Branch()), a_pod("web", labels={"app": "web"})]
+    services = [Service("default", name, selector={"app": name}) for name in ("pay", "web")]
+    bindings = [TargetGroupBinding("default", f"tgb-{name}", name, "ip", f"arn:{name}") for name in ("pay", "web")]
+    cluster = a_cluster(nodes=[a_node()], pods=pods, services=services, target_group_bindings=bindings)
+    assert affected("vpc-cni", cluster) == (bindings[0],) and affected("coredns", cluster) == ()
+
+
+def test_what_was_not_read_leaves_the_targets_unknown() -> None:
+    cluster = a_cluster(nodes=[a_node()], unread=[kinds.TARGET_GROUP_BINDINGS])
+    found = affected("vpc-cni", cluster)
+    assert isinstance(found, Unknown) and "targetgroupbindings.elbv2.k8s.aws" in found.why

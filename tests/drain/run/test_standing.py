@@ -1,0 +1,104 @@
+"""Where a drain stands: how far, how long still, and what is half done if it ends now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.run.engine import Engine
+from kubectl_eksdoc.drain.run.record import Waiting
+from kubectl_eksdoc.drain.run.remaining import Remaining
+from kubectl_eksdoc.drain.run.seen import Seen
+from kubectl_eksdoc.drain.run.standing import GATES, Standing, standing
+from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.flows.rehearse import pace_of
+from kubectl_eksdoc.kubernetes.news import PodIs
+from tests.flows.stages import made, web
+from tests.simulator.planes import a_budget_doc, a_node_doc
+
+
+def begun() -> tuple[EmbeddedStage, Engine]:
+    docs = [*web(3, 3), *(a_node_doc(f"new-{i}") for i in range(3)), a_budget_doc(allowed=1, healthy=3)]
+    _, stage = made(*docs)
+    cluster, plan = plan_drain(stage, Targeting(nodegroups=("blue",)), DrainPolicy())
+    stage.start(pace_of(cluster))
+    return stage, Engine(plan, Seen(cluster))
+
+
+def stood(stage: EmbeddedStage, engine: Engine) -> list[Standing]:
+    """At every moment at which something is to be done, until it is over."""
+    found, course = [], Remaining(engine.plan)
+    while not engine.over and stage.seconds < 3600:
+        for news in stage.news():
+            engine.take(news, stage.seconds)
+        for act in engine.acts(stage.seconds):
+            engine.take(stage.do(act), stage.seconds)  # type: ignore[arg-type]
+        found.append(standing(engine, course, stage.seconds))
+        stage.pass_time(min(engine.next_s(stage.seconds), stage.seconds + 5))
+    return found
+
+
+def test_a_drain_from_its_begin_to_its_end() -> None:
+    stage, engine = begun()
+    all_of_it = stood(stage, engine)
+    first, last = all_of_it[0], all_of_it[-1]
+    assert first.pods == last.pods == last.gone and first.gone == 0
+    estimate = engine.plan.estimate
+    assert estimate is not None and first.planned_s == estimate.p50_s, "what users are told"
+    assert first.left_s == pytest.approx(estimate.p50_s, abs=6)
+    assert (len(last.done), last.half, last.cordoned, last.leaving, last.left_s) == (3, (), (), (), 0.0)
+    assert [each.gone for each in all_of_it] == sorted(each.gone for each in all_of_it)
+    for each in all_of_it:
+        assert len(each.done) + len(each.half) + len(each.cordoned) <= each.nodes == 3
+        assert each.left_s is not None and 0 <= each.left_s <= (each.planned_s or 0)
+    assert any(each.waits and "budget default/web" in each.waits[0].why for each in all_of_it)
+    assert last.said == f"{last.pods} of {last.pods} pods gone, 3 of 3 nodes done, about 0 s left"
+
+
+def test_what_was_stopped_has_no_time_left_to_tell() -> None:
+    _, engine = begun()
+    engine.stop("enough", 1.0)
+    stands = standing(engine, Remaining(engine.plan), 2.0)
+    assert (stands.stopped, stands.left_s) == ("enough", None) and stands.said.endswith("nodes done, enough")
+
+
+@given(st.lists(st.floats(0, 10), max_size=20))
+def test_it_never_takes_less_than_nothing_and_never_goes_back_by_itself(steps: list[float]) -> None:
+    _, engine = begun_once()
+    remaining, now_s, before = Remaining(engine.plan), 0.0, float("inf")
+    for passed_s in steps:
+        now_s += passed_s
+        left = remaining.left(now_s)
+        assert left is not None and 0 <= left.seconds <= min(before, left.slow_s)
+        before = left.seconds
+
+
+_BEGUN: list[tuple[EmbeddedStage, Engine]] = []
+
+
+def begun_once() -> tuple[EmbeddedStage, Engine]:
+    if not _BEGUN:
+        _BEGUN.append(begun())
+    return _BEGUN[0]
+
+
+def test_replacements_that_are_not_ready_yet_are_named() -> None:
+    stage, engine = begun()
+    all_of_it = stood(stage, engine)
+    coming = [waiting for each in all_of_it for waiting in each.coming]
+    assert coming and all(waiting.pod.startswith("default/web") for waiting in coming)
+    assert not all_of_it[0].coming
+
+
+def test_a_replacement_behind_a_load_balancer_waits_for_its_target() -> None:
+    _, engine = begun()
+    gate = "target-health.elbv2.k8s.aws/k8s-default-web"
+    old = engine.plan.evictions[0].pod
+    new = replace(old, uid="new", name="web-new", ready=False, not_ready_because=GATES, readiness_gates=(gate,))
+    engine.seen.take(PodIs(new, 10**9))
+    assert standing(engine, Remaining(engine.plan), 1.0).coming == (Waiting("default/web-new", f"waits for {gate}"),)

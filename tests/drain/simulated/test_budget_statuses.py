@@ -1,0 +1,252 @@
+"""A budget's status over a drain: each kind of rule and pod, what must hold for any drain, and the cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.drain.course import Move, Moved, StatusWrite, Terms, Watched, headroom, status_writes
+from kubectl_eksdoc.drain.simulation import simulate
+from kubectl_eksdoc.kubernetes.budgets import Computed, full_health_allowed, recompute
+from kubectl_eksdoc.kubernetes.replacement import Replacement, Scales, replacement
+from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW, BudgetStatus
+from kubectl_eksdoc.model.pods import Pod
+from tests.builders import NOW, a_budget, a_pod, a_workload, ago, pods
+
+Row = tuple[float, int, int, int, int]
+
+
+def watched(members: Sequence[Pod], replicas: int | None = None, **rule: object) -> Watched:
+    """A budget over `members`, in sync with them; `rule` is as `a_budget` takes it."""
+    kind = members[0].owner.kind if members and members[0].owner else "ReplicaSet"
+    scales = Scales.of([a_workload(f"{kind}/web", replicas=len(members) if replicas is None else replicas)])
+    budget = a_budget(**rule)  # type: ignore[arg-type]
+    start = recompute(budget, members, scales, NOW)
+    assert isinstance(start, Computed)
+    return Watched(budget, tuple(members), start)
+
+
+def rows(written: Sequence[StatusWrite]) -> list[Row]:
+    """Second, allowed, healthy, expected, disrupted."""
+    return [(at, s.allowed, s.current, s.expected, disrupted) for at, s, disrupted in written]
+
+
+def only(of: Watched, *moves: Moved, lag_s: float = 0.0) -> tuple[StatusWrite, ...]:
+    return status_writes([of], moves, lag_s)[of.budget.key]
+
+
+def moved(pod: Pod, evicted_s: float, gone_s: float, ready_s: float | None) -> Moved:
+    return Moved(pod.uid, pod.node, evicted_s, gone_s, ready_s)
+
+
+def test_one_eviction_step_by_step() -> None:
+    web = pods(3)
+    assert rows(only(watched(web, max_unavailable=1), moved(web[0], 5, 35, 25))) == [
+        (0, 1, 3, 3, 0),
+        (5, 0, 3, 3, 1),
+        (5, 0, 2, 3, 1),
+        (5, 0, 2, 3, 0),
+        (25, 1, 3, 3, 0),
+    ]
+
+
+def test_an_absolute_min_available_expects_old_and_new_pod_while_both_are_there() -> None:
+    web = pods(3)
+    expected = [row[3] for row in rows(only(watched(web, min_available=2), moved(web[0], 0, 30, 20)))]
+    assert expected == [3, 3, 3, 3, 4, 4, 3]
+
+
+def test_an_absolute_min_available_misses_a_statefulsets_pod_for_no_time_at_all() -> None:
+    db = pods(3, owner="StatefulSet/web")
+    written = only(watched(db, min_available=2), moved(db[0], 0, 30, 50))
+    assert [(w.at_s, w.status.expected) for w in written[3:]] == [(0, 3), (30, 2), (30, 3), (50, 3)]
+
+
+def test_the_lag_delays_what_readiness_gives_back() -> None:
+    web = pods(3)
+    assert only(watched(web, max_unavailable=1), moved(web[0], 0, 30, 20), lag_s=3)[-1].at_s == 23
+
+
+def test_a_pod_that_nothing_replaces_is_missing_for_good() -> None:
+    bare = [a_pod("web-0", owner=None, labels={"app": "web"}), a_pod("web-1", owner=None, labels={"app": "web"})]
+    written = only(watched(bare, min_available=1), moved(bare[0], 0, 30, None))
+    assert written[-1] == StatusWrite(30, BudgetStatus(0, 1, 1, 1), 0)
+
+
+@pytest.mark.parametrize(
+    ("sick", "why"),
+    [
+        ({"ready": False}, "the budget has what it needs, so its policy lets the pod go"),
+        ({"phase": "Pending"}, "budgets are not read for it"),
+        ({"phase": "Failed", "owner": "StatefulSet/web"}, "budgets are not read for it"),
+        ({"ready": False, "deletion_deadline": ago(-30)}, "it is being deleted already"),
+    ],
+)
+def test_what_the_endpoint_does_not_count_only_adds_its_replacement(sick: dict[str, object], why: str) -> None:
+    web = [*pods(3, owner=sick.get("owner", "ReplicaSet/web")), a_pod("sick", **{"owner": "ReplicaSet/web"} | sick)]  # type: ignore[arg-type]
+    of = watched(web, replicas=4, max_unavailable=2)
+    assert rows(only(of, moved(web[3], 0, 1, 9))) == [(0, 1, 3, 4, 0), (9, 2, 4, 4, 0)], why
+
+
+def test_a_pod_that_is_not_ready_and_must_be_counted_costs_a_disruption_only_until_the_next_sync() -> None:
+    """maxUnavailable 100 % needs no healthy pod, and then no policy lets an unready one go uncounted."""
+    web = [a_pod("a"), a_pod("b", ready=False)]
+    of = watched(web, max_unavailable="100%")
+    assert rows(only(of, moved(web[1], 0, 1, 9))) == [
+        (0, 1, 1, 2, 0),
+        (0, 0, 1, 2, 1),
+        (0, 1, 1, 2, 1),
+        (0, 1, 1, 2, 0),
+        (9, 2, 2, 2, 0),
+    ]
+    always = watched(web, max_unavailable="100%", unhealthy_policy=ALWAYS_ALLOW)
+    assert rows(only(always, moved(web[1], 0, 1, 9))) == [(0, 1, 1, 2, 0), (9, 2, 2, 2, 0)]
+
+
+def test_a_pod_whose_eviction_somebody_else_was_granted_is_counted_again_and_not_missed_twice() -> None:
+    web = pods(4)
+    of = watched(web, max_unavailable=2, disrupted={web[0].name: ago(1)})
+    assert [row[1:] for row in rows(only(of, moved(web[0], 0, 1, 9)))] == [
+        (1, 3, 4, 1),
+        (0, 3, 4, 1),
+        (1, 3, 4, 1),
+        (1, 3, 4, 0),
+        (2, 4, 4, 0),
+    ]
+
+
+def test_an_eviction_that_would_be_refused_shows_below_zero() -> None:
+    web = pods(3)
+    written = only(watched(web, max_unavailable=1), moved(web[0], 0, 9, 9), moved(web[1], 1, 9, 9))
+    assert min(w.status.allowed for w in written) == -1
+    assert min(w.status.current - w.status.desired for w in written) == -1
+
+
+def test_each_budget_has_its_own_pods() -> None:
+    web, api = watched(pods(3), max_unavailable=1), watched(pods(2, "api", owner="ReplicaSet/web"), name="api")
+    written = status_writes([web, api], [moved(api.pods[0], 0, 1, 2), moved(a_pod("other"), 0, 1, 2)])
+    assert len(written["default/web"]) == 1
+    assert len(written["default/api"]) == 5
+
+
+def test_headroom_is_a_line_with_one_value_at_each_moment() -> None:
+    """Given back and taken again at the same second, it does not rise between."""
+    web = pods(3)
+    written = only(watched(web, max_unavailable=1), moved(web[0], 0, 5, 20), moved(web[1], 20, 25, 40))
+    assert headroom(written) == ((0, 0), (40, 1))
+    assert headroom(written[:1]) == ((0, 1),)
+
+
+@st.composite
+def drains(draw: st.DrawFn) -> tuple[list[Watched], list[tuple[str, list[Move]]], Terms]:
+    """Budgets at full health with room for one at least, over pods that are spread over a few nodes."""
+    seconds = st.integers(0, 20).map(float)
+    budgets, by_node = [], {f"n{i}": list[Move]() for i in range(draw(st.integers(1, 4)))}
+    for app in ("web", "api")[: draw(st.integers(1, 2))]:
+        owner = draw(st.sampled_from(("ReplicaSet", "StatefulSet"))) + f"/{app}"
+        members = pods(draw(st.integers(1, 8)), app, owner=owner)
+        rule = draw(st.sampled_from(("max_unavailable", "min_available")))
+        amount = draw(st.integers(0, 7) | st.integers(0, 99).map("{}%".format))
+        scales = Scales.of([a_workload(owner, replicas=len(members))])
+        budget = a_budget(app, **{rule: amount})
+        start = recompute(budget, members, scales, NOW)
+        assert isinstance(start, Computed)
+        assert start.status.allowed == max(0, full_health_allowed(budget, members, scales) or 0)
+        budgets.append(Watched(budget, members, start))
+        for pod in members if start.status.allowed else ():
+            move = Move(pod.uid, (budget.key,), draw(seconds), draw(seconds), replacement(pod), draw(st.booleans()))
+            by_node[draw(st.sampled_from(sorted(by_node)))].append(move)
+    terms = Terms(
+        slots={w.budget.key: max(1, w.start.status.allowed) for w in budgets},
+        at_once={"": draw(st.integers(1, 4))},
+        between_s=draw(st.sampled_from((0.0, 1.0))),
+        lag_s=draw(st.sampled_from((0.0, 0.3, 2.0))),
+        settle_s=draw(st.sampled_from((0.0, 5.0))),
+    )
+    return budgets, list(by_node.items()), terms
+
+
+@given(drains())
+def test_no_simulated_drain_takes_more_than_a_budget_allows(
+    made: tuple[list[Watched], list[tuple[str, list[Move]]], Terms],
+) -> None:
+    budgets, nodes, terms = made
+    timeline = simulate(nodes, terms)
+    for of in budgets:
+        written = status_writes(budgets, timeline.moves, terms.lag_s)[of.budget.key]
+        assert written[0] == StatusWrite(0, of.start.status, 0)
+        for write in written:
+            assert write.status.allowed >= 0
+            assert write.status.current >= min(write.status.desired, of.start.status.current)
+            assert 0 <= write.disrupted <= 1
+        # All pods are replaced in the end, so it ends as it began; nothing is written twice.
+        assert written[-1][1:] == written[0][1:]
+        assert all(a[1:] != b[1:] for a, b in pairwise(written))
+        assert [w.at_s for w in written] == sorted(w.at_s for w in written)
+
+
+@given(drains())
+def test_every_status_over_time_is_that_of_the_pods_counted_one_by_one(
+    made: tuple[list[Watched], list[tuple[str, list[Move]]], Terms],
+) -> None:
+    """At the end of each moment: the same as the controller's arithmetic over the pods that are there."""
+    budgets, nodes, terms = made
+    moves = simulate(nodes, terms).moves
+    by_uid = {m.uid: m for m in moves}
+    for of in budgets:
+        written = status_writes([of], moves, terms.lag_s)[of.budget.key]
+        scales = Scales.of([a_workload(f"{of.pods[0].owner.kind}/{of.budget.name}", replicas=len(of.pods))])  # type: ignore[union-attr]
+        for at_s, write in {write.at_s: write for write in written}.items():
+            there = [pod for p in of.pods for pod in _at(at_s, p, by_uid.get(p.uid), terms.lag_s)]
+            result = recompute(of.budget, there, scales, NOW)
+            assert isinstance(result, Computed)
+            assert result.status == write.status
+
+
+def _at(second: float, pod: Pod, move: Moved | None, lag_s: float) -> list[Pod]:
+    """The old pod and its replacement, as far as they are there at the end of that second."""
+    if move is None or second < move.evicted_s:
+        return [pod]
+    assert move.ready_s is not None
+    old = [a_pod(pod.name, owner=pod.owner, deletion_deadline=ago(0))] if second < move.gone_s else []
+    created = move.gone_s if replacement(pod) is Replacement.AFTER_GONE else move.evicted_s
+    ready = second >= move.ready_s + lag_s
+    return old + ([a_pod(pod.name + "-new", owner=pod.owner, ready=ready)] if second >= created else [])
+
+
+class Counted(float):
+    """Seconds that count how often two of them are compared."""
+
+    compared = 0
+
+    def __lt__(self, other: float) -> bool:
+        Counted.compared += 1
+        return float(self) < float(other)
+
+    def __le__(self, other: float) -> bool:
+        Counted.compared += 1
+        return float(self) <= float(other)
+
+    def __add__(self, other: float) -> Counted:
+        return Counted(float(self) + other)
+
+
+def comparisons(count: int) -> int:
+    """For `count` evictions at once under one budget, the last of which is ready first."""
+    web = pods(count)
+    of = watched(web, max_unavailable="100%")
+    moves = [Moved(p.uid, "n", Counted(0), Counted(count - i), Counted(2 * count - i)) for i, p in enumerate(web)]
+    Counted.compared = 0
+    assert len(status_writes([of], moves)["default/web"]) == 1 + 4 * count
+    return Counted.compared
+
+
+def test_the_cost_grows_with_the_evictions_and_their_logarithm() -> None:
+    small, large = comparisons(500), comparisons(4000)
+    assert small > 1000
+    assert large <= 1.2 * small * 8 * math.log(4000) / math.log(500)

@@ -1,0 +1,250 @@
+"""Landing in the plan: a node is drained only when all of its pods have a place, and what is missing is said."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.model.cluster import NodePool
+from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.kinds import CLAIMS, CSI_NODES, NAMESPACES, NODE_POOLS, VOLUME_ATTACHMENTS, Resource
+from kubectl_eksdoc.model.nodes import Node, Taint
+from kubectl_eksdoc.model.placement import Placement, Requests
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, VolumeAttachment
+from tests.builders import a_claimed, a_cluster, a_node, a_pod, a_workload
+from tests.drain.planning import codes, finding, left, plan_of, target, verdict_of
+
+GIB = 1 << 30
+CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+
+
+def a_room(name: str, cpu: int, **more: Any) -> Node:
+    """A node outside the targets with that many cores."""
+    room = {"cpu": cpu * 1000, "memory": 64 * GIB, "ephemeral-storage": 64 * GIB, "pods": 58}
+    return a_node(name, group="green", allocatable=room, **more)
+
+
+def asking(name: str, cpu: int, node: str = "old-0", owner: str = "ReplicaSet/web", **more: Any) -> Pod:
+    return a_pod(name, node=node, owner=owner, placement=Placement(Requests(cpu=cpu * 1000)), **more)
+
+
+def short_of_room(**facts: Any) -> Any:
+    """Two old nodes with two pods of one core each, and room for three."""
+    pods = [asking(f"web-{i}", 1, f"old-{i // 2}") for i in range(4)]
+    nodes = [a_node("old-0"), a_node("old-1"), a_room("new-0", 3), *facts.pop("more_nodes", [])]
+    return a_cluster(nodes=nodes, pods=pods, workloads=[a_workload(replicas=4)], **facts)
+
+
+def test_with_too_little_room_one_node_is_emptied_and_the_other_is_not_touched() -> None:
+    plan = plan_of(short_of_room(), roomy=False)
+    assert target(plan, "old-0").verdict is TargetVerdict.DRAINS
+    assert target(plan, "old-1").verdict is TargetVerdict.SKIPPED
+    assert {e.node for e in plan.evictions} == {"old-0"}
+    missing = finding(plan, "needs-nodes")
+    assert missing.status is Status.FAIL
+    assert missing.message == "1 new node is needed for 1 of the targets' pods: 1 such as new-0"
+
+
+def test_karpenter_can_make_room() -> None:
+    spot = replace(
+        a_room("spot-0", 1, labels={"karpenter.sh/nodepool": "general"}), labels={"karpenter.sh/nodepool": "general"}
+    )
+    full = asking("full", 1, "spot-0", owner="ReplicaSet/other")
+    cluster = short_of_room(more_nodes=[spot], node_pools=[NodePool("general", (("cpu", "1000"),))])
+    cluster = replace(cluster, pods=(*cluster.pods, full))
+    plan = plan_of(cluster, roomy=False)
+    assert len(plan.evictions) == 4
+    missing = finding(plan, "needs-nodes")
+    assert (missing.status, plan.blockers) == (Status.PASS, ())
+    assert "1 such as spot-0" in missing.message
+    assert "limited to cpu 1000" in missing.remedy[0].text
+
+
+def test_no_new_node_helps_a_pod_that_no_node_suits() -> None:
+    tainted = a_room("new-0", 9, taints=(Taint("gpu", "yes", "NoSchedule"),))
+    plan = plan_of(nodes=[a_node("old-0"), tainted], pods=[asking("web-0", 1)], roomy=False)
+    found = finding(plan, "no-place")
+    assert verdict_of(plan, "web-0") is PodVerdict.BLOCKED
+    assert "1 × node(s) had untolerated taint(s)" in found.message
+    assert "No new node" in found.remedy[0].text
+
+
+def test_places_are_taken_across_nodes() -> None:
+    """Each pod alone would fit; the second does not any more."""
+    pods = [asking("web-0", 2), asking("web-1", 2, "old-1")]
+    plan = plan_of(nodes=[a_node("old-0"), a_node("old-1"), a_room("new-0", 3)], pods=pods, roomy=False)
+    assert [e.pod.name for e in plan.evictions] == ["web-0"]
+
+
+def test_finished_and_unreplaced_pods_need_no_place() -> None:
+    done = asking("done", 64, owner="Job/etl", phase="Succeeded")
+    bare = asking("bare", 64, owner=None)  # type: ignore[arg-type]
+    plan = plan_of(pods=[done, bare], nodes=[a_node("old-0")], policy=DrainPolicy(force=True), roomy=False)
+    assert len(plan.evictions) == 2
+    assert "no-place" not in codes(plan)
+
+
+def test_partial_evicts_those_that_have_a_place() -> None:
+    plan = plan_of(short_of_room(), policy=DrainPolicy(partial=True), roomy=False)
+    assert len(plan.evictions) == 3
+
+
+def test_another_scheduler_is_not_judged() -> None:
+    pod = a_pod("web-0", placement=Placement(scheduler="volcano"))
+    plan = plan_of(pods=[pod])
+    found = finding(plan, "landing-unsure")
+    assert (found.status, verdict_of(plan, "web-0")) == (Status.UNKNOWN, PodVerdict.EVICT)
+    assert "volcano" in found.message
+
+
+@pytest.mark.parametrize("room", [0, 1, 5])
+def test_all_nodes_as_targets_leave_no_place(room: int) -> None:
+    nodes = [a_node(f"old-{i}", allocatable={"cpu": room * 1000, "pods": 9}) for i in range(2)]
+    plan = plan_of(nodes=nodes, pods=[asking("web-0", 1)], roomy=False)
+    assert plan.evictions == ()
+    assert plan.blockers
+
+
+@st.composite
+def crowded(draw: st.DrawFn) -> tuple[list[Node], list[Pod]]:
+    old = [a_node(f"old-{i}") for i in range(draw(st.integers(1, 4)))]
+    new = [a_room(f"new-{i}", draw(st.integers(1, 6))) for i in range(draw(st.integers(0, 3)))]
+    pods = [
+        asking(f"web-{i}", draw(st.integers(0, 3)), draw(st.sampled_from(old)).name)
+        for i in range(draw(st.integers(0, 12)))
+    ]
+    return old + new, pods
+
+
+@given(crowded(), st.booleans())
+def test_what_is_evicted_fits_what_is_left(made: tuple[list[Node], list[Pod]], partial: bool) -> None:
+    nodes, pods = made
+    cluster = a_cluster(nodes=nodes, pods=pods, workloads=[a_workload(replicas=len(pods))])
+    plan = plan_of(cluster, policy=DrainPolicy(partial=partial), roomy=False)
+    asked = sorted((e.pod.placement.requests.cpu for e in plan.evictions), reverse=True)
+    free = [n.allocatable["cpu"] for n in nodes if n.name.startswith("new-")]
+    assert sum(asked) <= sum(free)
+    evicted = Counter(e.node for e in plan.evictions)
+    on: dict[str, int] = defaultdict(int)
+    for pod in pods:
+        on[pod.node] += 1
+    if not partial:
+        assert all(evicted[name] in (0, on[name]) for name in on), "a node is emptied, or not touched"
+    if len(plan.evictions) < len(pods):
+        assert plan.blockers
+
+
+def test_without_node_pools_read_whether_karpenter_helps_is_unknown() -> None:
+    pool = {"karpenter.sh/nodepool": "general"}
+    nodes = [a_node("old-0"), replace(a_room("new-0", 8, unschedulable=True, taints=(CORDON,)), labels=pool)]
+    pods, workloads = [asking("web-0", 1)], [a_workload(replicas=1)]
+    plan = plan_of(nodes=nodes, pods=pods, workloads=workloads, unread=[NODE_POOLS], roomy=False)
+    assert finding(plan, "needs-nodes").status is Status.UNKNOWN
+    assert "nodepools" in finding(plan, "needs-nodes").missing
+    assert verdict_of(plan, "web-0") is PodVerdict.UNKNOWN
+
+
+def test_a_node_pool_at_its_limit_adds_nothing() -> None:
+    pool = {"karpenter.sh/nodepool": "general"}
+    nodes = [replace(a_room("old-0", 8), labels=pool)]
+    plan = plan_of(
+        nodes=nodes, pods=[asking("web-0", 1)], node_pools=[NodePool("general", (("cpu", "8"),))], roomy=False
+    )
+    assert finding(plan, "needs-nodes").status is Status.FAIL
+    assert "limited to cpu 8" in finding(plan, "needs-nodes").remedy[0].text
+
+
+def test_a_node_that_says_no_room_makes_the_landing_unknown() -> None:
+    plan = plan_of(nodes=[a_node("old-0"), a_node("new-0", allocatable={})], pods=[asking("web-0", 1)], roomy=False)
+    assert finding(plan, "landing-unsure").status is Status.UNKNOWN
+    assert "new-0" in finding(plan, "landing-unsure").missing
+    assert verdict_of(plan, "web-0") is PodVerdict.UNKNOWN
+
+
+def test_a_cordoned_node_is_still_a_model_for_a_new_one() -> None:
+    nodes = [a_node("old-0"), a_room("new-0", 8, unschedulable=True, taints=(CORDON,))]
+    plan = plan_of(nodes=nodes, pods=[asking("web-0", 1)], roomy=False)
+    assert "1 such as new-0" in finding(plan, "needs-nodes").message
+
+
+def test_only_the_kind_that_is_drained_would_help() -> None:
+    plan = plan_of(nodes=[a_room("old-0", 8)], pods=[asking("web-0", 1)], roomy=False)
+    assert "Only nodes such as old-0" in finding(plan, "no-place").remedy[0].text
+
+
+def test_new_nodes_bring_their_daemons() -> None:
+    """Four cores less two for the agent are two web pods a node."""
+    agent = asking("agent", 2, "new-0", owner="DaemonSet/agent")
+    full = asking("full", 2, "new-0", owner="ReplicaSet/other")
+    webs = [asking(f"web-{i}", 1) for i in range(4)]
+    workloads = [a_workload(replicas=4), a_workload("DaemonSet/agent")]
+    plan = plan_of(
+        nodes=[a_node("old-0"), a_room("new-0", 4)], pods=[agent, full, *webs], workloads=workloads, roomy=False
+    )
+    assert finding(plan, "needs-nodes").message.startswith("2 new nodes are needed for 4")
+
+
+EBS = "ebs.csi.aws.com"
+
+
+def with_disks(limit: int, attached: int = 0, **facts: Any) -> Any:
+    """Three pods of a StatefulSet with an EBS volume each on old-0, and new-0, which can attach `limit` volumes and
+    has `attached` attached already for nobody."""
+    names = [f"db-{i}" for i in range(3)]
+    pods = [asking(n, 1, owner="StatefulSet/db", volumes=(a_claimed(f"data-{n}"),)) for n in names]
+    strays = [f"stray-{i}" for i in range(attached)]
+    return a_cluster(
+        nodes=[a_node("old-0"), a_room("new-0", 9)],
+        pods=[*pods, asking("web-0", 1)],
+        workloads=[a_workload("StatefulSet/db", replicas=3), a_workload(replicas=1)],
+        claims=[Claim("default", f"data-{n}", f"pv-{n}", "gp3") for n in names],
+        volumes=[PersistentVolume(f"pv-{n}", f"u-{n}", driver=EBS, handle=f"vol-{n}") for n in (*names, *strays)],
+        csi_nodes=[CSINode("new-0", ((EBS, limit),))],
+        volume_attachments=[VolumeAttachment(f"va-{n}", "new-0", EBS, f"pv-{n}") for n in strays],
+        **facts,
+    )
+
+
+@pytest.mark.parametrize(("limit", "attached", "drains"), [(3, 0, True), (2, 0, False), (5, 2, True), (5, 3, False)])
+def test_a_node_attaches_only_so_many_volumes(limit: int, attached: int, drains: bool) -> None:
+    plan = plan_of(with_disks(limit, attached), roomy=False)
+    assert (target(plan).verdict is TargetVerdict.DRAINS) is drains
+    assert ("needs-nodes" in codes(plan)) is not drains
+    assert "landing-unsure" not in codes(plan)
+
+
+def test_new_nodes_attach_no_more_than_those_they_are_like() -> None:
+    plan = plan_of(with_disks(1, 1), roomy=False)
+    assert finding(plan, "needs-nodes").message == "3 new nodes are needed for 3 of the targets' pods: 3 such as new-0"
+    assert "node(s) exceed max volume count" in left(plan, "db-0").reason
+
+
+def test_no_new_node_helps_where_none_attaches_a_volume() -> None:
+    plan = plan_of(with_disks(0), roomy=False)
+    found = finding(plan, "no-place")
+    assert "1 × node(s) exceed max volume count" in found.message
+    assert verdict_of(plan, "db-0") is PodVerdict.BLOCKED
+
+
+@pytest.mark.parametrize("kind", [CSI_NODES, VOLUME_ATTACHMENTS])
+def test_without_what_nodes_can_attach_the_landing_of_volumes_alone_is_unsure(kind: Resource) -> None:
+    plan = plan_of(with_disks(9, unread=[kind]), roomy=False)
+    unsure = [f for f in plan.findings if f.status is Status.UNKNOWN]
+    assert {(f.code.name, f.subject.name, f.missing) for f in unsure} == {("landing-unsure", "db", kind.full_name)}
+    assert kind in unsure[0].code.needs
+    assert {verdict_of(plan, f"db-{i}") for i in range(3)} == {PodVerdict.EVICT}
+
+
+def test_a_kind_that_is_missing_is_named_only_where_it_decides() -> None:
+    """What another scheduler does with a pod without volumes does not depend on them."""
+    pod = a_pod("web-0", placement=Placement(scheduler="volcano"))
+    plan = plan_of(pods=[pod], unread=[CSI_NODES, CLAIMS, NAMESPACES])
+    assert finding(plan, "landing-unsure").missing == "namespaces"

@@ -1,0 +1,91 @@
+"""What a code needs is what it misses: without a kind, exactly the codes that need it become unknown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.kinds import Resource
+from tests.builders import a_budget, a_claimed, a_cluster, a_node, a_pod, a_workload
+from tests.drain.planning import finding, plan_of, verdict_of
+
+ASKED_AS = {
+    Code.of("pod-daemonset"): Code.of("pod-daemonset-missing"),
+    Code.of("job-would-fail"): Code.of("job-loses-work"),
+}
+"""Codes whose question is one with another's: that one is unknown for both. All on budgets are POD_BUDGET's."""
+
+WITHOUT_PLAN = (kinds.PODS, kinds.NODES)
+"""Without these nothing is planned at all."""
+
+NOT_OURS = (Code.of("all-replicas-at-once"), Code.of("landing-unsure"), Code.of("needs-nodes"))
+"""What the order and the places of replacements tell, which has tests of its own."""
+
+_OWNERS = {
+    kinds.DEPLOYMENTS: "ReplicaSet/web",
+    kinds.REPLICA_SETS: "ReplicaSet/web",
+    kinds.STATEFUL_SETS: "StatefulSet/web",
+    kinds.REPLICATION_CONTROLLERS: "ReplicationController/web",
+    kinds.DAEMON_SETS: "DaemonSet/web",
+    kinds.JOBS: "Job/web",
+}
+
+
+def a_world(unread: Resource) -> dict[str, Any]:
+    """Where it matters that `unread` was not read: a pod of an owner of that kind, with all the rest."""
+    owner = _OWNERS.get(unread, "ReplicaSet/web")
+    held = [] if owner != "ReplicaSet/web" or unread == kinds.REPLICA_SETS else [a_workload(owner="Deployment/web")]
+    if not held and unread not in _OWNERS:
+        held = [a_workload()]
+    if unread not in (kinds.DEPLOYMENTS, kinds.REPLICA_SETS):
+        held.append(a_workload("Deployment/web"))
+    # A percentage asks for the scale of its pods' owner.
+    budgets = [] if unread == kinds.BUDGETS else [a_budget(max_unavailable="50%", allowed=2, expected=3)]
+    if unread in (kinds.DAEMON_SETS, kinds.JOBS):
+        budgets = []
+    return {
+        "nodes": [a_node("old-0")],
+        "pods": [a_pod("web-0", owner=owner, volumes=(a_claimed("data"),))],
+        "workloads": held,
+        "budgets": budgets,
+    }
+
+
+CASES = [
+    pytest.param(code, kind, id=f"{code.name}-{kind.plural}")
+    for code in Code.of_area("drain")
+    for kind in code.needs
+    if kind not in WITHOUT_PLAN and code not in NOT_OURS
+]
+
+
+@pytest.mark.parametrize(("code", "kind"), CASES)
+def test_without_a_kind_exactly_what_needs_it_is_unknown(code: Code, kind: Resource) -> None:
+    plan = plan_of(a_cluster(unread=[kind], **a_world(kind)))
+    unknown = {f.code for f in plan.findings if f.status is Status.UNKNOWN}
+    assert (Code.of("pod-budget") if kind == kinds.BUDGETS else ASKED_AS.get(code, code)) in unknown
+    assert all(kind in each.needs for each in unknown), unknown
+    assert all(kind.full_name in f.missing for f in plan.findings if f.status is Status.UNKNOWN)
+
+
+def test_with_everything_read_nothing_is_unknown() -> None:
+    plan = plan_of(a_cluster(**a_world(kinds.LEASES)))
+    assert all(f.status is not Status.UNKNOWN for f in plan.findings)
+
+
+def test_a_replicaset_is_not_taken_for_its_deployment() -> None:
+    """Two ReplicaSets of one pod each, in the middle of a rollout: the Deployment wants two."""
+    sets = [a_workload(f"ReplicaSet/{name}", replicas=1, owner="Deployment/web") for name in ("old", "new")]
+    world = {
+        "nodes": [a_node("old-0")],
+        "pods": [a_pod("web-0", owner="ReplicaSet/old")],
+        "workloads": sets,
+    }
+    plan = plan_of(a_cluster(unread=[kinds.DEPLOYMENTS], **world), policy=DrainPolicy())
+    assert finding(plan, "single-replica").status is Status.UNKNOWN
+    assert verdict_of(plan, "web-0").value == "evict"

@@ -1,0 +1,385 @@
+"""The whole plan: targets, skipping and --partial, every pod exactly once, nothing over a budget."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.drain.nodes import remarks, select
+from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
+from kubectl_eksdoc.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.kubernetes.budgets import Computed, recompute
+from kubectl_eksdoc.kubernetes.guards import matching
+from kubectl_eksdoc.kubernetes.replacement import Scales
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.budgets import Amount
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Taint
+from kubectl_eksdoc.model.selectors import parse
+from kubectl_eksdoc.model.versions import Version
+from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_workload, ago, an_emptydir, pods
+from tests.drain.planning import codes, finding, plan_of, target, verdict_of
+from tests.examples import examples
+
+BARE = a_pod("bare", owner=None)
+
+
+def test_a_target_with_a_pod_that_cannot_go_is_skipped_whole() -> None:
+    plan = plan_of(pods=[*pods(2), BARE])
+    assert target(plan).verdict is TargetVerdict.SKIPPED
+    assert plan.evictions == ()
+    assert verdict_of(plan, "web-0") is PodVerdict.HELD
+    assert "default/bare" in target(plan).why[0]
+    assert target(plan).freed_by[0].text.startswith("Save it")
+
+
+def test_partial_drains_the_rest_of_its_pods() -> None:
+    plan = plan_of(pods=[*pods(2), BARE], policy=DrainPolicy(partial=True))
+    assert target(plan).verdict is TargetVerdict.PARTIAL
+    assert [e.pod.name for e in plan.evictions] == ["web-0", "web-1"]
+    assert verdict_of(plan, "bare") is PodVerdict.BLOCKED
+    assert plan.blockers
+
+
+@pytest.mark.parametrize(
+    ("labels", "code"),
+    [
+        ({"eks.amazonaws.com/compute-type": "fargate"}, "node-fargate"),
+        ({"eks.amazonaws.com/compute-type": "auto", "karpenter.sh/nodepool": "general"}, "node-auto-mode"),
+    ],
+)
+def test_nodes_that_are_not_drained_are_refused(labels: dict[str, str], code: str) -> None:
+    plan = plan_of(nodes=[a_node("old-0", labels=labels)])
+    assert target(plan).verdict is TargetVerdict.REFUSED
+    assert finding(plan, code).status is Status.FAIL
+    assert {verdict_of(plan, f"web-{i}") for i in range(3)} == {PodVerdict.STAY}
+
+
+def test_a_hybrid_node_is_drained_with_a_remark() -> None:
+    plan = plan_of(nodes=[a_node("old-0", labels={"eks.amazonaws.com/compute-type": "hybrid"})])
+    assert target(plan).verdict is TargetVerdict.DRAINS
+    assert finding(plan, "node-hybrid").status is Status.PASS
+
+
+ENDS = ("spot-itn", "asg-lifecycle-termination", "rebalance-recommendation", "scheduled-maintenance")
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"taints": (Taint("karpenter.sh/disrupted", "", "NoSchedule"),)}, "node-foreign-drain"),
+        ({"taints": (Taint("ToBeDeletedByClusterAutoscaler", "1", "NoSchedule"),)}, "node-foreign-drain"),
+        *(({"taints": (Taint(f"aws-node-termination-handler/{end}"),)}, "node-foreign-drain") for end in ENDS),
+        ({"annotations": {REBOOT_IN_PROGRESS: "2026-11-20T12:00:00Z"}}, "node-foreign-drain"),
+        ({"deletion_at": ago(5)}, "node-foreign-drain"),
+        ({"ready": "Unknown"}, "node-not-ready"),
+    ],
+)
+def test_nodes_that_others_drain_or_that_do_not_answer_are_refused(fields: dict[str, object], code: str) -> None:
+    plan = plan_of(nodes=[replace(a_node("old-0"), **fields)])  # type: ignore[arg-type]
+    assert target(plan).verdict is TargetVerdict.REFUSED
+    assert code in codes(plan)
+
+
+def test_a_node_whose_kubelet_answers_is_drained_though_it_is_not_ready() -> None:
+    plan = plan_of(nodes=[a_node("old-0", ready="False")])
+    assert target(plan).verdict is TargetVerdict.DRAINS
+    found = finding(plan, "node-not-ready")
+    assert (found.status, found.severity) == (Status.PASS, Severity.MEDIUM)
+
+
+def test_a_node_that_ends_soon_is_drained_and_told() -> None:
+    taint = Taint("aws-node-termination-handler/new-thing", "x", "NoSchedule")
+    plan = plan_of(nodes=[replace(a_node("old-0", ready="False"), taints=(taint,))])
+    assert target(plan).verdict is TargetVerdict.DRAINS
+    found = finding(plan, "node-ends-soon")
+    assert (found.status, found.severity) == (Status.PASS, Severity.HIGH)
+    assert "taint aws-node-termination-handler/new-thing" in found.message
+
+
+def test_whoever_drains_a_node_is_named_with_the_sign_and_the_reason() -> None:
+    taint = Taint("aws-node-termination-handler/spot-itn", "x", "NoSchedule")
+    plan = plan_of(nodes=[replace(a_node("old-0"), taints=(taint,))])
+    assert finding(plan, "node-foreign-drain").message == (
+        "the AWS Node Termination Handler is draining it (taint aws-node-termination-handler/spot-itn: a Spot "
+        "interruption, two minutes after its notice)"
+    )
+
+
+def test_all_there_is_to_say_of_a_node_is_said_the_worst_first() -> None:
+    taint = Taint("aws-node-termination-handler/new-thing", "x", "NoSchedule")
+    labels = {"eks.amazonaws.com/compute-type": "hybrid"}
+    node = replace(a_node("old-0", ready="False", labels=labels), taints=(taint,))
+    assert [f.code.name for f in remarks(node)] == ["node-ends-soon", "node-not-ready", "node-hybrid"]
+    assert {"node-ends-soon", "node-not-ready", "node-hybrid"} <= codes(plan_of(nodes=[node]))
+
+
+def test_a_fargate_node_names_the_owners_of_its_pods() -> None:
+    node = a_node("old-0", labels={"eks.amazonaws.com/compute-type": "fargate"})
+    several = [*pods(1), a_pod("bare", owner=None)]
+    named = plan_of(nodes=[node], pods=several)
+    assert [r.command for r in finding(named, "node-fargate").remedy] == [
+        "kubectl rollout restart deployment/web -n default",
+    ]
+    unnamed = plan_of(nodes=[node], pods=several[1:])
+    assert [r.command for r in finding(unnamed, "node-fargate").remedy] == [
+        "kubectl get pods -A --field-selector spec.nodeName=old-0",
+    ]
+
+
+def test_pods_whose_node_is_missing_are_told_once() -> None:
+    lost = [a_pod(f"lost-{i}", node="ghost") for i in range(2)]
+    node = a_node("old-0")
+    cluster = a_cluster(nodes=[node], pods=[*pods(1), *lost, a_pod("waits", node="")])
+    found = finding(plan_of(cluster), "pod-node-missing")
+    assert (found.code.name, found.status, found.severity) == ("pod-node-missing", Status.PASS, Severity.LOW)
+    assert "ghost" in found.message
+    assert found.evidence == ("pod default/lost-0 on ghost", "pod default/lost-1 on ghost")
+    assert "pod-node-missing" not in codes(plan_of(replace(cluster, pods=pods(1))))
+
+
+def test_a_cordon_by_hand_does_not_matter() -> None:
+    plan = plan_of(nodes=[a_node("old-0", unschedulable=True)])
+    assert target(plan).verdict is TargetVerdict.DRAINS
+
+
+def test_every_unread_kind_makes_exactly_its_verdicts_unknown() -> None:
+    expected = {
+        kinds.SERVICES: {"only-backend", "no-readiness-gate"},
+        kinds.VALIDATING_WEBHOOKS: {"only-backend"},
+        kinds.MUTATING_WEBHOOKS: {"only-backend"},
+        kinds.TARGET_GROUP_BINDINGS: {"no-readiness-gate"},
+        kinds.NAMESPACES: {"namespace-terminating"},
+        kinds.STORAGE_CLASSES: set(),
+        kinds.ENDPOINT_SLICES: {"only-backend"},
+        kinds.JOBS: set(),
+    }
+    for resource, unknown in expected.items():
+        plan = plan_of(a_cluster(nodes=[a_node("old-0")], pods=pods(1), workloads=[a_workload()], unread=[resource]))
+        assert codes(plan) == unknown, resource
+        assert all(f.status is Status.UNKNOWN and f.missing for f in plan.findings)
+
+
+def test_accepted_unknowns_are_still_findings_but_not_counted() -> None:
+    cluster = a_cluster(nodes=[a_node("old-0")], pods=pods(1), workloads=[a_workload()], unread=[kinds.NAMESPACES])
+    plan = plan_of(cluster, policy=DrainPolicy(accept_unknown=frozenset({"namespace-terminating"})))
+    assert plan.findings and plan.unknowns == ()
+
+
+# Targets -------------------------------------------------------------------------------------
+
+NODES = [
+    a_node("old-0"),
+    a_node("old-2"),
+    a_node("old-10"),
+    a_node("new-0", group="green", version="v1.33.1-eks-1b3e656"),
+    a_node("pool-0", group="", labels={"karpenter.sh/nodepool": "general"}, version="v1.32.9"),
+]
+
+
+@pytest.mark.parametrize(
+    ("targeting", "names"),
+    [
+        (Targeting(names=("new-0", "old-0", "new-0")), ["new-0", "old-0"]),
+        (Targeting(nodegroups=("blue",)), ["old-0", "old-2", "old-10"]),
+        (Targeting(nodegroups=("general", "green")), ["new-0", "pool-0"]),
+        (Targeting(older_than=Version(1, 33)), ["old-0", "old-2", "old-10", "pool-0"]),
+        (Targeting(older_than=Version(1, 32, 5)), ["old-0", "old-2", "old-10"]),
+        (Targeting(selector=parse("eks.amazonaws.com/nodegroup!=blue")), ["new-0", "pool-0"]),
+        (Targeting(selector=parse("kubernetes.io/hostname in (old-2,new-0)"), nodegroups=("blue",)), ["old-2"]),
+    ],
+)
+def test_selection(targeting: Targeting, names: list[str]) -> None:
+    assert [n.name for n in select(NODES, targeting)] == names
+
+
+@pytest.mark.parametrize(
+    ("targeting", "says"),
+    [
+        (Targeting(), "no node was named"),
+        (Targeting(names=("old-1",)), "not found: old-1"),
+        (Targeting(nodegroups=("bleu",)), "close to it: blue"),
+        (Targeting(older_than=Version(1, 20)), "none of the 5 nodes matches --older-than v1.20"),
+        (Targeting(selector=parse("a=b")), "none of the 5 nodes matches -l 'a=b'"),
+    ],
+)
+def test_an_empty_selection_is_a_clear_error(targeting: Targeting, says: str) -> None:
+    with pytest.raises(UsageError) as error:
+        select(NODES, targeting)
+    assert says in str(error.value)
+
+
+def test_a_node_pool_without_nodes_is_not_called_missing() -> None:
+    with pytest.raises(UsageError, match="NodePool spot has no node"):
+        select(NODES, Targeting(nodegroups=("spot",)), ["spot", "general"])
+
+
+def test_a_kubelet_without_a_version_cannot_be_judged_by_it() -> None:
+    with pytest.raises(UsageError, match="cannot judge node odd"):
+        select([a_node("odd", version="??")], Targeting(older_than=Version(1, 33)))
+
+
+# Outages ------------------------------------------------------------------------------------
+
+
+def test_all_ready_pods_of_a_workload_in_one_round_is_told() -> None:
+    found = finding(plan_of(pods=pods(3)), "all-replicas-at-once")
+    assert (found.status, found.subject.name) == (Status.PASS, "web")
+    assert found.remedy[0].command == "kubectl create pdb web -n default --selector=app=web --max-unavailable=1"
+
+
+def test_one_pod_elsewhere_or_a_budget_keeps_it_available() -> None:
+    elsewhere = [*pods(2), a_pod("web-9", node="new-0")]
+    assert "all-replicas-at-once" not in codes(plan_of(pods=elsewhere))
+    assert "all-replicas-at-once" not in codes(plan_of(budgets=[a_budget()]))
+
+
+def test_the_last_backends_do_not_go_for_good() -> None:
+    """Two bare pods are all there is of Karpenter: nothing would replace them."""
+    bare = [a_pod(f"k-{i}", owner=None, labels={"app": "karpenter"}) for i in range(2)]
+    plan = plan_of(pods=bare, policy=DrainPolicy(force=True))
+    assert plan.evictions == ()
+    assert {f.status for f in plan.findings if f.code.name == "only-backend"} == {Status.FAIL}
+
+
+@pytest.mark.parametrize(
+    ("label", "status", "severity"),
+    [
+        ("karpenter", Status.FAIL, "critical"),
+        ("aws-load-balancer-controller", Status.FAIL, "high"),
+        ("cert-manager", Status.PASS, "info"),
+        ("cluster-autoscaler", Status.PASS, "info"),
+    ],
+)
+def test_what_ends_with_the_only_replica_decides_how_bad_it_is(label: str, status: Status, severity: str) -> None:
+    only = a_pod("it-1", owner="ReplicaSet/it-1", labels={"app.kubernetes.io/name": label})
+    found = finding(plan_of(pods=[only]), "only-backend")
+    assert (found.status, found.severity.value) == (status, severity)
+
+
+def test_a_bare_backend_goes_where_another_one_stays() -> None:
+    karpenter = {"app": "karpenter"}
+    several = [a_pod("bare", owner=None, labels=karpenter), a_pod("kept", labels=karpenter)]
+    plan = plan_of(pods=several, policy=DrainPolicy(force=True))
+    assert [e.round for e in plan.evictions] == [1, 2]
+    assert plan.estimate is not None
+
+
+def test_a_bare_pod_goes_in_a_later_wave_than_those_that_come_back() -> None:
+    several = [a_pod("web-0", owner=None, labels={"app": "web"}), *pods(2, node="old-1")]
+    several = [several[0], *(replace(p, name=f"{p.name}x", uid=f"{p.uid}x") for p in several[1:])]
+    plan = plan_of(
+        nodes=[a_node("old-0"), a_node("old-1")],
+        pods=several,
+        budgets=[a_budget(min_available=2, allowed=1, expected=3, desired=2)],
+        policy=DrainPolicy(force=True, max_unavailable=((ALL, Amount(1)),)),
+    )
+    assert [t.node.name for t in plan.targets] == ["old-1", "old-0"]
+    assert len(plan.evictions) == 3
+
+
+# Properties ----------------------------------------------------------------------------------
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> Cluster:
+    """Up to four old nodes, five apps with all sorts of budgets, pods in all sorts of states."""
+    nodes = [a_node(f"old-{i}") for i in range(draw(st.integers(1, 4)))] + [a_node("new-0", group="green")]
+    everything, budgets, workloads = [], [], []
+    for app in draw(st.sets(st.sampled_from("abcde"), min_size=1)):
+        owner = draw(st.sampled_from((f"ReplicaSet/{app}", f"StatefulSet/{app}", f"Job/{app}", None)))
+        count = draw(st.integers(1, 5))
+        for i in range(count):
+            everything.append(
+                a_pod(
+                    f"{app}-{i}",
+                    owner=owner,
+                    labels={"app": app, "all": "yes"},
+                    node=draw(st.sampled_from(nodes)).name,
+                    phase=draw(st.sampled_from(("Running", "Running", "Running", "Pending", "Succeeded"))),
+                    ready=draw(st.sampled_from((None, None, None, False))),
+                    deletion_deadline=draw(st.sampled_from((None, None, None, ago(-10), ago(999)))),
+                    volumes=draw(st.sampled_from(((), (), (an_emptydir(),)))),
+                )
+            )
+        if owner and not owner.startswith("Job"):
+            workloads.append(a_workload(owner, replicas=draw(st.integers(count, count + 1))))
+        for n in range(draw(st.sampled_from((0, 1, 1, 1, 2)))):
+            rule = draw(
+                st.sampled_from(
+                    (
+                        {"max_unavailable": 1},
+                        {"max_unavailable": "30%"},
+                        {"min_available": 1},
+                        {"min_available": "67%"},
+                        {"max_unavailable": 0},
+                    )
+                )
+            )
+            policy = draw(st.sampled_from(("", "AlwaysAllow")))
+            budgets.append(a_budget(f"{app}-{n}", selector={"app": app}, unhealthy_policy=policy, **rule))
+    cluster = a_cluster(nodes=nodes, pods=everything, budgets=budgets, workloads=workloads)
+    return replace(cluster, budgets=tuple(in_sync(cluster)))
+
+
+def in_sync(cluster: Cluster) -> list[object]:
+    """The budgets with the status the disruption controller would write."""
+    guards, scales = matching(cluster.budgets, cluster.pods), Scales.of(cluster.workloads)
+    synced = []
+    for budget in cluster.budgets:
+        result = recompute(budget, guards.pods(budget), scales, NOW)
+        if isinstance(result, Computed):
+            synced.append(replace(budget, status=result.status))
+        else:
+            synced.append(replace(budget, status=replace(budget.status, allowed=0), condition_reason="SyncFailed"))
+    return synced
+
+
+POLICIES = st.builds(
+    DrainPolicy,
+    partial=st.booleans(),
+    force=st.booleans(),
+    delete_emptydir_data=st.booleans(),
+    max_unavailable=st.sampled_from(
+        ((), ((ALL, Amount(1)),), ((ZONE, Amount(2)),), ((ALL, Amount(50, percent=True)), (NODEGROUP, Amount(1))))
+    ),
+    surge=st.sampled_from((None, 0, 1, 3)),
+    soft_budget=st.sampled_from((None, 1, 50)),
+    order=st.sampled_from((AUTO, *ORDERS)),
+)
+
+
+@settings(max_examples=examples(1000))
+@given(clusters(), POLICIES)
+def test_every_pod_has_one_verdict_and_no_round_exceeds_a_budget(cluster: Cluster, policy: DrainPolicy) -> None:
+    plan = plan_of(cluster, policy=policy)
+    on_targets = [p.uid for p in cluster.pods if p.node.startswith("old-")]
+    assert Counter(on_targets) == Counter([e.pod.uid for e in plan.evictions] + [x.pod.uid for x in plan.left])
+    for budget in cluster.budgets:
+        using = [e for e in plan.evictions if e.budget == budget.key]
+        for number in range(1, plan.rounds + 1):
+            gone = sum(1 for e in using if e.pod.owner is None and e.round <= number)
+            away = sum(1 for e in using if e.pod.owner is not None and e.round == number)
+            assert gone + away <= max(budget.status.allowed, 0), "a pod that nothing replaces is away for good"
+    if drained := [t for t in plan.targets if t.order]:
+        assert plan.estimate is not None and plan.estimate.p50_s > 0
+        assert {s.node for s in plan.estimate.spans} == {t.node.name for t in drained}
+    drained = {t.node.name for t in plan.targets if t.order}
+    assert {e.node for e in plan.evictions} <= drained
+    assert [e.position for e in plan.evictions] == list(range(1, len(plan.evictions) + 1))
+    for t in plan.targets:
+        assert t.evictions + t.left == sum(1 for p in cluster.pods if p.node == t.node.name)
+        if t.verdict in (TargetVerdict.SKIPPED, TargetVerdict.UNKNOWN):
+            assert t.why and t.evictions == 0
+        if t.verdict is TargetVerdict.DRAINS:
+            stay = {x.verdict for x in plan.left if x.node == t.node.name}
+            assert stay <= {PodVerdict.STAY}
+    if any(x.verdict is PodVerdict.BLOCKED for x in plan.left):
+        assert plan.blockers
+    assert all(f.remedy for f in plan.findings), "every finding says what to do"

@@ -1,0 +1,162 @@
+"""Nodes at which a managed group's own update gives up after 15 minutes: which, how certain it is, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.drain.handoff.offers import Option, Way
+from kubectl_eksdoc.drain.outcome import SlowNode
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.model.pods import Pod
+from tests.builders import a_budget, a_node, a_pod, a_workload, ago, pods
+from tests.drain.planning import codes, finding, plan_of
+
+
+def slow_of(plan: DrainPlan) -> tuple[SlowNode, ...]:
+    assert plan.estimate is not None
+    return plan.estimate.slow_nodes
+
+
+def update(plan: DrainPlan) -> Option:
+    return next(option for handoff in plan.handoffs for option in handoff.instead if option.way is Way.GROUP_UPDATE)
+
+
+def starting_in(seconds: float, count: int = 5, **more: Any) -> tuple[Pod, ...]:
+    """Pods of one ReplicaSet, all on old-0, that took so long from scheduling to Ready (to a second)."""
+    return pods(count, scheduled_at=ago(9000), ready_at=ago(9000 - seconds), **more)
+
+
+def taking_turns(seconds: float, count: int = 5, **more: Any) -> DrainPlan:
+    """A budget lets one of them go at a time."""
+    return plan_of(
+        pods=starting_in(seconds, count),
+        budgets=[a_budget("web", expected=count)],
+        workloads=[a_workload(replicas=count)],
+        **more,
+    )
+
+
+def test_a_budget_whose_pods_take_turns_is_named_with_them() -> None:
+    plan = taking_turns(300)
+    (slow,) = slow_of(plan)
+    # Four pods are replaced (300 s, and 0.5 s until the budget shows it) before the fifth stops: half do so in 5.5 s.
+    assert (slow.node, slow.group, slow.usual_s, slow.certain) == ("old-0", "blue", 4 * 300.5 + 30**0.5, True)
+    assert (slow.budget, slow.at_once, len(slow.pods)) == ("default/web", 1, 5)
+    found = finding(plan, "node-slow")
+    assert (found.status, found.severity, str(found.subject)) == (Status.PASS, Severity.MEDIUM, "blue")
+    assert found.message.startswith("its own update gives up at 1 of these nodes: it waits 15 min")
+    assert found.evidence == (
+        "node old-0 takes at least 20 min alone: budget default/web lets 1 of its 5 pods on this node go at a time",
+    )
+    assert [r.text for r in found.remedy][1:] == ["Let more pods of budget default/web be away at a time."]
+
+
+def test_the_groups_update_stops_at_them() -> None:
+    plan = taking_turns(300)
+    assert update(plan).stopped_by == tuple(f"default/web-{i}" for i in range(5))
+    assert update(plan).waits.endswith(
+        "; old-0 takes at least 20 min alone (budget default/web lets 1 of its 5 pods on this node go at a time)"
+    )
+
+
+@pytest.mark.parametrize(("grace", "slow"), [(1800, True), (900, True), (899, False)])
+def test_one_pod_with_a_long_grace_period_may_take_too_long(grace: int, slow: bool) -> None:
+    plan = plan_of(pods=[a_pod("web-0", grace_seconds=grace), a_pod("web-1")])
+    assert ("node-slow" in codes(plan)) is slow
+    if not slow:
+        assert slow_of(plan) == () and update(plan).may_be_stopped_by == ()
+        return
+    (found,) = slow_of(plan)
+    assert (found.certain, found.usual_s, found.slow_s, found.pods) == (False, grace**0.5, grace, ("default/web-0",))
+    assert "its own update may give up at 1 of these nodes" in finding(plan, "node-slow").message
+    assert finding(plan, "node-slow").evidence == (
+        f"node old-0 takes at least {grace // 60} min alone if its pods are slow: pod default/web-0 has a grace "
+        f"period of {grace // 60} min",
+    )
+    assert update(plan).may_be_stopped_by == ("default/web-0",)
+    assert "old-0, with slow pods, takes at least" in update(plan).waits
+
+
+def test_slow_pods_alone_can_make_turns_too_long() -> None:
+    quick = starting_in(60, 4)
+    late = pods(5, scheduled_at=ago(9000), ready_at=ago(9000 - 290))[4:]
+    plan = plan_of(pods=[*quick, *late], budgets=[a_budget("web", expected=5)], workloads=[a_workload(replicas=5)])
+    (slow,) = slow_of(plan)
+    assert (slow.certain, slow.usual_s, slow.budget) == (False, 4 * 60.5 + 30**0.5, "default/web")
+    assert slow.slow_s >= 900
+    assert update(plan).may_be_stopped_by == tuple(f"default/web-{i}" for i in range(5))
+    assert update(plan).stopped_by == ()
+
+
+def test_quick_turns_and_enough_slots_are_fast_enough() -> None:
+    assert slow_of(taking_turns(200)) == ()
+    wide = plan_of(
+        pods=starting_in(300),
+        budgets=[a_budget("web", max_unavailable=5, allowed=5, expected=5)],
+        workloads=[a_workload(replicas=5)],
+    )
+    assert slow_of(wide) == ()
+
+
+def test_only_managed_groups_have_such_an_update() -> None:
+    assert slow_of(taking_turns(300, nodes=[a_node("old-0", group="")])) == ()
+
+
+def test_turns_on_several_nodes_are_counted_on_each_alone() -> None:
+    split = [pod for i, pod in enumerate(starting_in(300)) if i < 2]
+    rest = [a_pod(f"web-{i}", node="old-1", scheduled_at=ago(9000), ready_at=ago(8701)) for i in range(2, 5)]
+    plan = plan_of(
+        nodes=[a_node("old-0"), a_node("old-1")],
+        pods=[*split, *rest],
+        budgets=[a_budget("web", expected=5)],
+        workloads=[a_workload(replicas=5)],
+    )
+    assert plan.estimate is not None and plan.estimate.p50_s > 900
+    assert slow_of(plan) == ()
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        DrainPolicy(soft_budget=20),
+        DrainPolicy(evictions_per_second=0.003),
+        DrainPolicy(grace_seconds=1800),
+    ],
+)
+def test_what_only_this_drain_minds_does_not_slow_the_update(policy: DrainPolicy) -> None:
+    plan = plan_of(pods=starting_in(300), workloads=[a_workload(replicas=5)], policy=policy)
+    assert plan.estimate is not None and plan.estimate.p95_s >= 900
+    assert slow_of(plan) == ()
+
+
+def test_the_pods_own_grace_period_counts_for_the_update() -> None:
+    plan = plan_of(pods=[a_pod("web-0", grace_seconds=1800)], policy=DrainPolicy(grace_seconds=30))
+    assert [node.pods for node in slow_of(plan)] == [("default/web-0",)]
+
+
+def test_the_update_does_not_wait_with_system_critical_pods() -> None:
+    """This drain evicts them when the others of their node are gone: up to nine minutes, and then nine more."""
+    plan = plan_of(
+        pods=[a_pod("web-0", grace_seconds=540), a_pod("web-1", grace_seconds=540, priority=2_000_000_000)],
+        policy=DrainPolicy(),
+    )
+    assert plan.estimate is not None
+    first, then = plan.estimate.moves
+    assert (first.uid, then.uid) == ("uid-pod-default-web-0", "uid-pod-default-web-1")
+    assert then.evicted_s >= first.gone_s
+    assert slow_of(plan) == ()
+    long = plan_of(pods=[a_pod("web-0", grace_seconds=600), a_pod("web-1", grace_seconds=1000, priority=2_000_000_000)])
+    assert [node.slow_s for node in slow_of(long)] == [1000]
+
+
+def test_several_nodes_are_one_finding_the_slowest_first() -> None:
+    named = [a_node(f"old-{i}") for i in range(3)]
+    held = [a_pod(f"web-{i}", node=f"old-{i}", grace_seconds=900 * (i + 1)) for i in range(3)]
+    plan = plan_of(nodes=named, pods=held)
+    assert [node.node for node in slow_of(plan)] == ["old-2", "old-1", "old-0"]
+    assert len(finding(plan, "node-slow").evidence) == 3
+    assert update(plan).waits.endswith("; so it is with 2 more")

@@ -1,0 +1,332 @@
+"""Each kind of node gets the fixes that exist for it, the smallest first; where none does, it is said."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from kubectl_eksdoc.amazon.metadata_service import NESTED, POD, Reach
+from kubectl_eksdoc.imds_probe.fixes.chooser import choices
+from kubectl_eksdoc.imds_probe.fixes.fix import (
+    CARRIED_OUT,
+    INSTANCE_OPTIONS,
+    NAMES,
+    NEW_GROUP,
+    NODE_CLASS,
+    REPLACE_NODES,
+    RESTART_PODS,
+    TEMPLATE_VERSION,
+    Choice,
+    Fix,
+)
+from kubectl_eksdoc.imds_probe.sources import nodes_alike
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, ScalingGroup
+from kubectl_eksdoc.model.findings import When
+from kubectl_eksdoc.model.metadata import OnClass, OnInstances, OnTemplate, SetOptions
+from kubectl_eksdoc.model.nodes import MANAGED_GROUP
+from tests.imds_probe.fixes.nodes_of_all_kinds import (
+    AMI,
+    LABELS,
+    OFF,
+    ONE,
+    OPTIONAL,
+    OWN,
+    TWO,
+    Cloud,
+    cloud,
+    ident,
+)
+
+CUT = (Reach.CUT_OFF, Reach.V1_ONLY)
+
+
+def choice(of: Cloud, hops: int = POD) -> Choice:
+    """Of the nodes that are first."""
+    facts = of.facts()
+    return choices(nodes_alike(facts, hops)[0], facts, hops, vpc="vpc-1")
+
+
+def names(of: Cloud, hops: int = POD) -> list[str]:
+    return [fix.name for fix in choice(of, hops).fixes]
+
+
+def fix(of: Cloud, name: str) -> Fix:
+    found = choice(of).named(name)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("managed", [INSTANCE_OPTIONS, NEW_GROUP]),
+        ("own template", [INSTANCE_OPTIONS, TEMPLATE_VERSION]),
+        ("by eksctl", [INSTANCE_OPTIONS, NEW_GROUP]),
+        ("eksctl", [INSTANCE_OPTIONS, NEW_GROUP]),
+        ("karpenter", [INSTANCE_OPTIONS, NODE_CLASS]),
+        ("self-managed", [TEMPLATE_VERSION, INSTANCE_OPTIONS]),
+        ("auto", []),
+    ],
+)
+def test_each_kind_has_its_own(kind: str, expected: list[str]) -> None:
+    assert names(cloud(kind)) == expected
+
+
+def test_running_instances_are_changed_tonight_and_go_back() -> None:
+    found = fix(cloud("managed", "managed"), INSTANCE_OPTIONS)
+    assert found.when is When.TONIGHT and found.blast.size == (0, 0, 2)
+    assert found.commands[0] == (
+        "aws ec2 modify-instance-metadata-options --instance-id i-00000000 --http-put-response-hop-limit 2 "
+        "--region eu-west-1"
+    )
+    assert "--http-put-response-hop-limit 1" in found.back[0] and len(found.back) == 2
+    assert "lost with the instance" in found.lasts and "AL2023" in found.lasts
+    assert isinstance(found.act, OnInstances) and found.act.each[0] == SetOptions("n0", ident(0), ONE, 2)
+    assert found.act.each[0].after == TWO
+    assert any("ec2-token-hop-limit-check" in each for each in found.cautions)
+    assert any("EC2.8" in each for each in found.cautions)
+
+
+def test_an_endpoint_that_is_disabled_is_switched_on_and_off_again() -> None:
+    found = fix(cloud("karpenter", options=OFF), INSTANCE_OPTIONS)
+    assert "--http-endpoint enabled" in found.commands[0] and "--http-endpoint disabled" in found.back[0]
+    assert isinstance(found.act, OnInstances) and found.act.each[0].after == TWO
+
+
+@pytest.mark.parametrize("kind", ["own template", "self-managed"])
+def test_a_version_enables_the_endpoint_that_is_or_may_be_disabled(kind: str) -> None:
+    def data(of: Cloud, account: SaidOptions = SaidOptions()) -> object:
+        facts = of.facts()
+        facts = replace(facts, told=replace(facts.told, account=account))
+        (alike,) = nodes_alike(facts)
+        found = choices(alike, facts, POD).named(TEMPLATE_VERSION)
+        assert found is not None
+        words = shlex.split(found.commands[0].removeprefix("VERSION=$(").removesuffix(")"))
+        return json.loads(words[words.index("--launch-template-data") + 1])["MetadataOptions"].get("HttpEndpoint")
+
+    off_by_account = SaidOptions(endpoint=False)
+    assert data(cloud(kind, said=SaidOptions("required", 1))) is None, "the account says nothing of it, as before"
+    assert data(cloud(kind, said=SaidOptions("required", 1)), off_by_account) == "enabled"
+    assert data(cloud(kind, said=SaidOptions("required", 1, True)), off_by_account) == "enabled", "it stays as it was"
+    assert data(cloud(kind, said=SaidOptions("required", 2, False))) == "enabled"
+
+
+def test_tokens_are_never_made_optional() -> None:
+    found = choice(cloud(*LABELS, options=OPTIONAL))
+    assert all("optional" not in line for each in found.fixes for line in (*each.commands, *each.back))
+
+
+def test_a_template_keeps_all_that_it_says_and_the_ami_stays() -> None:
+    said = SaidOptions("required", 1, True, False, True)
+    found = fix(cloud("own template", said=said), TEMPLATE_VERSION)
+    made, update, wait = found.commands
+    words = shlex.split(made.removeprefix("VERSION=$(").removesuffix(")"))
+    assert words[words.index("--source-version") + 1] == "3"
+    assert json.loads(words[words.index("--launch-template-data") + 1]) == {
+        "MetadataOptions": {
+            "HttpTokens": "required",
+            "HttpPutResponseHopLimit": 2,
+            "HttpEndpoint": "enabled",
+            "HttpProtocolIpv6": "disabled",
+            "InstanceMetadataTags": "enabled",
+        }
+    }
+    assert "--kubernetes-version 1.30 --release-version 1.30.0-20261101" in update
+    assert update.endswith(f'--launch-template id={OWN.id},version="$VERSION"') and "nodegroup-active" in wait
+    assert found.back[0].endswith(f"id={OWN.id},version=3") and "--release-version" in found.back[0]
+    assert found.blast.size == (1, 1, 0) and "33 % at a time" in found.blast.how and found.when is When.TOMORROW
+    assert isinstance(found.act, OnTemplate) and found.act.after == replace(said, hop_limit=2)
+
+
+def test_with_an_ami_of_its_own_neither_version_nor_release_is_given() -> None:
+    """EKS refuses them then."""
+    of = cloud("own template")
+    template = of.templates[OWN]
+    assert not isinstance(template, Unknown)
+    of.templates[OWN] = replace(template, image=AMI)  # type: ignore[type-var]
+    found = fix(of, TEMPLATE_VERSION)
+    assert not any("--release-version" in line or "--kubernetes-version" in line for line in found.commands)
+    assert isinstance(found.act, OnTemplate) and (found.act.version, found.act.release) == ("", "")
+
+
+def test_where_the_release_is_not_told_the_ami_would_move_so_there_is_no_such_fix() -> None:
+    of = cloud("own template")
+    group = of.groups["own"]
+    assert isinstance(group, NodeGroup)
+    of.groups["own"] = replace(group, release="")
+    found = choice(of)
+    assert found.named(TEMPLATE_VERSION) is None
+    assert any("could not be pinned" in each for each in found.cannot)
+
+
+def test_a_group_without_a_template_can_never_get_one() -> None:
+    found = choice(cloud("managed"))
+    assert any("it can never get one" in each and "must not be edited" in each for each in found.cannot)
+    made = fix(cloud("managed"), NEW_GROUP)
+    assert "create-launch-template" in made.commands[0] and "delete-nodegroup" in made.commands[-1]
+    assert any("v21" in each for each in made.cautions)
+
+
+def test_a_class_drifts_every_node_of_it_in_whatever_pool() -> None:
+    of = cloud("karpenter", "karpenter", "karpenter")
+    of.nodes = [*of.nodes[:2], replace(of.nodes[2], labels={**of.nodes[2].labels, "karpenter.sh/nodepool": "spot"})]
+    found = fix(of, NODE_CLASS)
+    assert found.blast.size == (3, 3, 0) and "10 %" in found.blast.how and "general, spot" in found.blast.how
+    assert isinstance(found.act, OnClass) and found.act.nodes == ("n0", "n1", "n2")
+    assert found.commands == (
+        "kubectl patch ec2nodeclass default --context prod --type merge -p "
+        """'{"spec":{"metadataOptions":{"httpPutResponseHopLimit":2}}}'""",
+    )
+
+
+def test_what_made_them_is_in_order_already() -> None:
+    """The template was mended; the nodes were not replaced."""
+    assert names(cloud("own template", said=SaidOptions("required", 2))) == [INSTANCE_OPTIONS, REPLACE_NODES]
+    running = fix(cloud("own template", said=SaidOptions("required", 2)), INSTANCE_OPTIONS)
+    assert "the next one has it by itself" in running.lasts
+
+
+def test_the_next_node_is_cut_off_and_this_one_is_not() -> None:
+    """Somebody has changed the instances by hand."""
+    assert names(cloud("own template", options=TWO)) == [TEMPLATE_VERSION]
+
+
+def test_nested_networks_need_three_and_eksctl_knows_none() -> None:
+    found = choice(cloud("eksctl", options=TWO), NESTED)
+    assert [each.name for each in found.fixes] == [INSTANCE_OPTIONS]
+    assert any("one hop or two" in each for each in found.cannot)
+    assert "--http-put-response-hop-limit 3" in found.fixes[0].commands[0]
+
+
+def test_nobody_changes_auto_mode() -> None:
+    found = choice(cloud("auto"))
+    assert not found.fixes and "nobody can change" in found.cannot[0]
+
+
+def test_a_scaling_group_launches_from_what_its_version_means() -> None:
+    of = cloud("self-managed")
+    assert "update-auto-scaling-group" in fix(of, TEMPLATE_VERSION).commands[1]
+    of.scaling["asg"] = ScalingGroup("asg", OWN, mixed=True)
+    assert TEMPLATE_VERSION not in names(of) and "several instance types" in choice(of).cannot[0]
+    for version, count in (("$Latest", 1), ("$Default", 2)):
+        ref = replace(OWN, version=version)
+        of.templates[ref], of.scaling["asg"] = of.templates[OWN], ScalingGroup("asg", ref)
+        found = fix(of, TEMPLATE_VERSION)
+        assert len(found.commands) == count and found.act is None and found.blast.nodes == 0
+    of.scaling["asg"] = ScalingGroup("asg")
+    assert "launch configuration" in choice(of).cannot[0]
+
+
+def test_where_pods_reach_it_there_is_nothing_to_choose() -> None:
+    assert choice(cloud("own template", options=TWO, said=SaidOptions("required", 2))) == Choice()
+
+
+a_hop_limit = some.integers(1, 4)
+some_options = some.one_of(
+    some.none(),
+    some.builds(
+        MetadataOptions,
+        some.sampled_from(["required", "optional"]),
+        a_hop_limit,
+        some.booleans(),
+        some.booleans(),
+        some.booleans(),
+    ),
+)
+some_said = some.builds(
+    SaidOptions,
+    some.sampled_from(["", "required", "optional"]),
+    some.none() | a_hop_limit,
+    some.none() | some.booleans(),
+    some.none() | some.booleans(),
+    some.none() | some.booleans(),
+)
+EVIL = "x; reboot $(id) `id` '\""
+
+
+@some.composite
+def clouds(draw: some.DrawFn) -> Cloud:
+    """Anything may be unknown, and any name may be evil."""
+    kinds = draw(some.lists(some.sampled_from(sorted(LABELS)), min_size=1, max_size=5))
+    of = cloud(*kinds, options=draw(some_options), said=draw(some_said))
+    if draw(some.booleans()):
+        of.nodes = [
+            replace(each, labels={k: EVIL if k == MANAGED_GROUP else v for k, v in each.labels.items()})
+            for each in of.nodes
+        ]
+        of.groups[EVIL] = NodeGroup(EVIL, "AL2023_x86_64_STANDARD", template=draw(some.sampled_from([None, OWN])))
+    for held in (of.instances, of.groups, of.templates, of.scaling, of.classes):
+        for key in held:
+            if draw(some.integers(0, 4)) == 0:
+                held[key] = Unknown("not allowed", "ec2:Any")  # type: ignore[index]
+    return of
+
+
+@given(clouds(), some.sampled_from([POD, NESTED]))
+def test_whoever_is_cut_off_gets_a_fix_or_a_sentence(of: Cloud, hops: int) -> None:
+    facts = of.facts()
+    for alike in nodes_alike(facts, hops):
+        found = choices(alike, facts, hops)
+        cut = bool({alike.here.reach, alike.later.reach} & {*CUT})
+        assert bool(found.fixes or found.cannot) == cut
+        assert all(found.cannot), "a clause says something"
+        sizes = [each.blast.size for each in found.fixes]
+        assert sizes == sorted(sizes), "the smallest blast radius comes first"
+        assert len({each.name for each in found.fixes}) == len(found.fixes), "a name means one fix"
+        for each in found.fixes:
+            assert each.name in NAMES and each.does and each.lasts and each.blast.how
+            assert each.commands, "a fix is something that can be done"
+            assert each.back or each.name in (REPLACE_NODES, RESTART_PODS), "whoever changes something can go back"
+            assert each.act is None or each.name in CARRIED_OUT
+
+
+@given(clouds())
+def test_no_name_ends_a_word_of_a_command(of: Cloud) -> None:
+    facts = of.facts()
+    for alike in nodes_alike(facts):
+        for each in choices(alike, facts, POD).fixes:
+            for line in (*each.commands, *each.back):
+                words = list(shlex.shlex(line, posix=True, punctuation_chars=True))
+                assert not {"reboot", "id"} & {*words}, line
+
+
+@given(clouds(), some.sampled_from([POD, NESTED]))
+def test_what_is_done_makes_the_pods_reach_it(of: Cloud, hops: int) -> None:
+    from kubectl_eksdoc.amazon.metadata_service import verdict
+
+    facts = of.facts()
+    for alike in nodes_alike(facts, hops):
+        for each in choices(alike, facts, hops).fixes:
+            if isinstance(each.act, OnInstances):
+                assert all(verdict(one.after, hops).reach is Reach.REACHABLE for one in each.act.each)
+                assert all(one.after.tokens == one.before.tokens for one in each.act.each)
+            elif isinstance(each.act, OnTemplate):
+                after, before = each.act.after, each.act.before
+                assert after.hop_limit is not None and after.hop_limit >= hops and after.endpoint is not False
+                assert (after.tokens, after.ipv6, after.tags) == (before.tokens, before.ipv6, before.tags)
+            elif isinstance(each.act, OnClass):
+                assert each.act.hop_limit >= hops
+
+
+def test_an_instance_whose_change_is_under_way_is_left_alone() -> None:
+    of = cloud("managed", "managed")
+    of.instances[ident(1)] = Instance(ident(1), state="running", options=replace(ONE, pending=True))
+    facts = of.facts()
+    found = [choices(alike, facts, POD) for alike in nodes_alike(facts)]
+    acts = [one.act for each in found for one in each.fixes if isinstance(one.act, OnInstances)]
+    assert [one.instance for act in acts for one in act.each] == [ident(0)]
+
+
+def test_commands_ask_the_account_that_was_asked() -> None:
+    of = cloud("managed", "managed")
+    facts = of.facts()
+    (alike, *_) = nodes_alike(facts, POD)
+    found = choices(alike, facts, POD, profile="prod")
+    asked = [command for each in found.fixes for command in (*each.commands, *each.back) if "aws e" in command]
+    assert asked and all("--profile prod" in command for command in asked)

@@ -1,0 +1,115 @@
+"""Which pods are worth a look, whose logs are read, and what is found in them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from kubectl_eksdoc.imds_probe.affected import Inside, choose, inside, logs_of, started_of
+from kubectl_eksdoc.imds_probe.programs import Started
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.pods import Calls, Container, LogOf, Owner, Pod, Runs
+from tests.builders import NOW, a_pod
+
+LBC = "eks/aws-load-balancer-controller:v2.13.0"
+DENIED = Unknown("no", "get pods/log")
+
+
+def pod(name: str = "p", image: str = "shop/cart:1", owner: str = "", host: bool = False, **more: Any) -> Pod:
+    by = Owner("ReplicaSet", owner, owner, "apps") if owner else None
+    return a_pod(name, namespace="shop", calls=Calls(host, images=(image,)), owner=by, **more)
+
+
+def names(*pods: Pod, most: int = 9) -> list[str]:
+    return [each.name for each in choose(pods, NOW, most).pods]
+
+
+def test_who_is_worth_a_look() -> None:
+    assert names(pod()) == [] and names(pod(image=LBC)) == ["p"]
+    node = a_pod("node", namespace="shop", calls=Calls(images=("eks/amazon-k8s-cni:v1",)), owner="DaemonSet/aws-node")
+    assert names(node) == [], "it comes with the network of its host"
+    assert names(pod(image=LBC, host=True)) == [] and names(pod(image=LBC, phase="Succeeded")) == []
+    assert names(pod(ready=False)) == ["p"] and names(pod(ready=False, node="")) == []
+
+
+@pytest.mark.parametrize(("minutes", "worth"), [(2, True), (20, False)])
+def test_one_that_was_restarted_a_moment_ago_may_do_so_again(minutes: int, worth: bool) -> None:
+    assert bool(names(pod(restarted=True, ready_at=NOW - timedelta(minutes=minutes)))) is worth
+
+
+def test_one_of_each_controller_comes_first_and_what_is_left_is_counted() -> None:
+    crashing = [pod(f"web-{n}", owner="web", ready=False) for n in range(5)]
+    controllers = [pod(f"lbc-{n}", LBC, owner="lbc", ready=n != 1) for n in range(2)]
+    chosen = choose([*crashing, *controllers], NOW, 3)
+    assert [each.name for each in chosen.pods] == ["lbc-1", "web-0", "lbc-0"] and chosen.left == 4
+
+
+@given(some.lists(some.tuples(some.sampled_from("abc"), some.booleans()), max_size=12), some.integers(0, 12))
+def test_none_is_chosen_twice_or_lost(given_pods: list[tuple[str, bool]], most: int) -> None:
+    pods = [pod(f"p{n}", LBC, owner=owner, ready=ready) for n, (owner, ready) in enumerate(given_pods)]
+    chosen = choose(pods, NOW, most)
+    assert len(chosen.pods) == min(most, len(pods)) and chosen.left == len(pods) - len(chosen.pods)
+    assert len({each.key for each in chosen.pods}) == len(chosen.pods)
+
+
+CRASHING = Container("app", runs=Runs.WAITING, ended_before=True)
+AGAIN = Container("app", runs=Runs.RUNNING, ended_before=True)
+GOOD = Container("mesh", runs=Runs.RUNNING, ready=True)
+NOW_OF, BEFORE = LogOf("shop", "p", "app"), LogOf("shop", "p", "app", previous=True)
+
+
+@pytest.mark.parametrize(
+    ("containers", "logs"),
+    [
+        ((CRASHING, GOOD), (BEFORE,)),
+        ((AGAIN, GOOD), (NOW_OF, BEFORE)),
+        ((Container("app", runs=Runs.WAITING), GOOD), ()),
+        ((Container("app", runs=Runs.ENDED),), (NOW_OF,)),
+        ((GOOD,), (LogOf("shop", "p", "mesh"),)),
+        ((replace(GOOD, name="app"), replace(CRASHING, name="first", init=True)), (LogOf("shop", "p", "first", True),)),
+        ((CRASHING, Container("first", runs=Runs.ENDED, ended_as="Completed", init=True)), (BEFORE,)),
+        ((), ()),
+    ],
+)
+def test_whose_log_is_read(containers: tuple[Container, ...], logs: tuple[LogOf, ...]) -> None:
+    assert logs_of(pod(ready=False), containers, NOW) == logs
+
+
+def test_one_that_has_run_well_for_long_is_not_judged_by_what_ended_before() -> None:
+    ready = Container("app", runs=Runs.RUNNING, ready=True, ended_before=True)
+    assert logs_of(pod(ready_at=NOW - timedelta(hours=2), restarted=True), (ready,), NOW) == (NOW_OF,)
+    assert logs_of(pod(ready_at=NOW - timedelta(minutes=1), restarted=True), (ready,), NOW) == (NOW_OF, BEFORE)
+
+
+def test_with_what_the_known_program_was_started() -> None:
+    lbc = Container("controller", LBC, ("--aws-region=x",), ("A",), more_variables=True)
+    assert started_of((GOOD, lbc)) == Started(("--aws-region=x",), ("A",), True)
+    assert started_of((GOOD,)) == Started() and started_of(()) is None
+
+
+def test_a_container_that_never_asks_says_nothing_of_those_beside_it() -> None:
+    name = "AWS_EC2_METADATA_DISABLED"
+    mesh = Container("mesh", variables=(name,), runs=Runs.RUNNING, values=((name, "true"),))
+    app = replace(CRASHING, name="app")
+    mesh_log, lacks = LogOf("shop", "p", "mesh"), "no EC2 IMDS role found"
+    found = inside((mesh, app), (mesh_log, BEFORE), {mesh_log: "fine", BEFORE: lacks})
+    assert found.seen is not None and found.started == Started()
+    assert inside((mesh, app), (mesh_log, BEFORE), {mesh_log: lacks, BEFORE: "fine"}).seen is None
+    assert started_of((mesh,)) == Started((), (name,), False, ((name, "true"),))
+
+
+def test_what_is_found() -> None:
+    text = "all is well\nfailed to get VPC ID: timeout\n"
+    found = inside((CRASHING,), (NOW_OF, BEFORE), {NOW_OF: "well", BEFORE: text})
+    assert found.seen is not None and found.seen.line == "failed to get VPC ID: timeout" and not found.unknown
+    assert inside((CRASHING,), (BEFORE,), {BEFORE: DENIED}) == Inside(Started(), None, (DENIED,))
+    assert inside((CRASHING,), (NOW_OF, BEFORE), {NOW_OF: text, BEFORE: DENIED}).unknown == (), "the other one tells"
+    assert inside((CRASHING,), (BEFORE,), {}).unknown
+    assert inside(DENIED, (), {}) == Inside(unknown=(DENIED,))
+    (gone,) = inside(Absent("not found"), (), {}).unknown
+    assert gone == Unknown("it is gone: not found")

@@ -1,0 +1,145 @@
+"""What each finding says to do: tonight and tomorrow, for the nodes that run and for those that come."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.imds_probe.affected import Inside
+from kubectl_eksdoc.imds_probe.of_pod import of_pod
+from kubectl_eksdoc.imds_probe.plan import plan_metadata
+from kubectl_eksdoc.imds_probe.programs import Started
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import Instance
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Status, When
+from kubectl_eksdoc.model.pods import Calls, Pod, RoleBy
+from kubectl_eksdoc.render.metadata.table import in_short
+from tests.builders import a_pod, ago
+from tests.imds_probe.fixes.nodes_of_all_kinds import OFF, OPTIONAL, TWO, Cloud, cloud, ident
+
+AUTOSCALER = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0"
+
+
+def breaking(*kinds: str, hops: int = 2) -> tuple[Finding, ...]:
+    """Of one pod on each node, which will break there."""
+    of = cloud(*kinds)
+    calls = Calls(images=(AUTOSCALER,))
+    of.pods = [a_pod(f"p{at}", node=node.name, calls=calls) for at, node in enumerate(of.nodes)]
+    of.inside = {pod.key: Inside(Started(("--cloud-provider=aws",))) for pod in of.pods}
+    return tuple(
+        each for each in plan_metadata(of.facts(), hops).findings if each.code is Code.of("imds-pods-will-break")
+    )
+
+
+def test_tonight_the_running_instances_and_tomorrow_the_program() -> None:
+    (found,) = breaking("managed")
+    tomorrow, tonight = found.remedy
+    assert (tonight.when, tomorrow.when) == (When.TONIGHT, When.TOMORROW)
+    assert tonight.command == "kubectl eksdoc imds-probe --nodegroup blue --apply --fix instance-options"
+    (found,) = breaking("self-managed", hops=3)
+    assert found.remedy[1].command == "kubectl eksdoc imds-probe node/n0 --hops 3 --apply --fix instance-options"
+
+
+def test_where_nobody_can_change_the_instances_that_is_not_said() -> None:
+    for kind in ("auto", "fargate"):
+        (found,) = breaking(kind)
+        assert [each.when for each in found.remedy] == [When.TOMORROW], kind
+
+
+def unknown(of: Cloud) -> dict[str, str]:
+    """The command of the remedy, by when it is that is not known."""
+    found = [each for each in plan_metadata(of.facts(), 2).findings if each.code is Code.of("imds-nodes-unknown")]
+    return {each.missing: each.remedy[0].command for each in found}
+
+
+def test_the_next_node_is_not_measured_on_one_that_runs() -> None:
+    of = cloud("managed", options=TWO)
+    of.groups["blue"] = Unknown("the answer is not what it should be")
+    assert unknown(of) == {"the metadata options on the next node": ""}
+    of.instances[ident(0)] = Unknown("the answer is not what it should be")
+    assert unknown(of)["the metadata options now"] == "kubectl eksdoc imds-probe node/n0 --active"
+
+
+def test_nodes_without_a_group_are_named_by_the_first() -> None:
+    of = cloud("self-managed", "self-managed")
+    of.instances = {ident(at): Unknown("the answer is not what it should be") for at in range(2)}
+    found = [each for each in plan_metadata(of.facts(), 2).findings if each.code is Code.of("imds-nodes-unknown")]
+    assert {each.subject.name for each in found} == {"n0"}
+
+
+@pytest.mark.parametrize("state", ["shutting-down", "terminated"])
+def test_of_an_instance_that_is_gone_nothing_is_said(state: str) -> None:
+    of = cloud("managed", options=TWO)
+    of.instances[ident(0)] = Instance(ident(0), state=state, options=TWO)
+    (group,) = plan_metadata(of.facts(), 2).groups
+    assert group.alike.here.reach is Reach.UNKNOWN and state in group.alike.here.why
+
+
+def test_who_never_had_a_service_is_not_counted_among_those_that_lost_it() -> None:
+    said = in_short(plan_metadata(cloud("managed", "fargate").facts(), 2))
+    assert said.startswith("Pods on 1 of 2 nodes are cut off from the instance metadata service, 1 has none;")
+
+
+LATELY, LONG_AGO = ago(60), ago(3600)
+
+
+def said_of(pod: Pod, kind: str = "managed", *beside: Pod, **more: Any) -> list[object]:
+    """On a node of that kind, of an image and a role that tell nothing."""
+    of = cloud(kind, **more)
+    pod = replace(pod, node=of.nodes[0].name, calls=replace(pod.calls, images=("own/app:1",), role=RoleBy.IRSA))
+    of.pods, of.inside = [pod, *beside], {pod.key: Inside(Started())}
+    return [(each.code, each.status) for each in plan_metadata(of.facts(), 2).findings if each.subject.name == pod.name]
+
+
+UNKNOWN = [(Code.of("imds-pods-unread"), Status.UNKNOWN)]
+
+
+@pytest.mark.parametrize(
+    ("pod", "said"),
+    [
+        (a_pod(ready=False), UNKNOWN),
+        (a_pod(phase="Pending"), UNKNOWN),
+        (a_pod(restarted=True, ready_at=LATELY), UNKNOWN),
+        (a_pod(restarted=True, ready_at=None), UNKNOWN),
+        (a_pod(phase="Failed", owner="Job/import"), UNKNOWN),
+        (a_pod(), []),
+        (a_pod(restarted=True, ready_at=LONG_AGO), []),
+        (a_pod(phase="Succeeded", owner="Job/import"), []),
+        (a_pod(phase="Failed"), []),
+    ],
+)
+def test_a_pod_that_fails_where_it_is_cut_off_is_never_passed(pod: Pod, said: list[object]) -> None:
+    assert said_of(pod) == said
+    assert said_of(pod, options=OPTIONAL) == said, "what asks with a token gets none"
+    assert said_of(pod, "fargate") == said, "it never had a service"
+    assert said_of(pod, options=TWO) == []
+
+
+def test_a_job_that_went_well_after_all_has_no_failure() -> None:
+    failed, done = a_pod(phase="Failed", owner="Job/import"), a_pod("b", phase="Succeeded", owner="Job/import")
+    assert said_of(failed, "managed", done) == []
+
+
+def test_the_network_of_the_host_is_cut_off_where_the_endpoint_is_disabled() -> None:
+    pod = a_pod(ready=False, calls=Calls(host_network=True))
+    assert said_of(pod, options=OFF) == UNKNOWN and said_of(pod) == []
+
+
+@pytest.mark.parametrize("node", ["gone", ""])
+def test_a_pod_on_no_node_that_was_read_is_unknown(node: str) -> None:
+    of = cloud()
+    of.pods = [a_pod(node=node, phase="Pending")]
+    found = [each for each in plan_metadata(of.facts(), 2).findings if each.subject.kind == "Pod"]
+    assert [(each.code, each.status) for each in found] == UNKNOWN
+
+
+def test_the_sentence_about_a_pod_that_fails_does_not_say_that_its_role_is_enough() -> None:
+    of = cloud("managed")
+    pod = a_pod(node=of.nodes[0].name, ready=False, calls=Calls(role=RoleBy.IRSA))
+    of.pods, of.inside = [pod], {pod.key: Inside(Started())}
+    sentence = of_pod(plan_metadata(of.facts(), 2), pod).sentence
+    assert "whether for that reason is not known" in sentence and "role" not in sentence

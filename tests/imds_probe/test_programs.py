@@ -1,0 +1,155 @@
+"""Who is known to ask the metadata service, and what meets each of its needs otherwise."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from kubectl_eksdoc.imds_probe.programs import (
+    Need,
+    Needs,
+    Started,
+    needs_nothing,
+    needs_of,
+    never_asks,
+    program_of,
+    program_of_image,
+    programs,
+)
+from kubectl_eksdoc.model.pods import Calls, Pod
+from tests.builders import a_pod
+
+LBC = "public.ecr.aws/eks/aws-load-balancer-controller:v2.13.0"
+EBS = "eks/aws-ebs-csi-driver:v1.44.0"
+
+
+@pytest.mark.parametrize(
+    ("image", "name"),
+    [
+        (LBC, "aws-load-balancer-controller"),
+        ("602401143452.dkr.ecr.eu-west-1.amazonaws.com/eks/aws-ebs-csi-driver:v1.44.0", "aws-ebs-csi-driver"),
+        ("registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0@sha256:0123", "cluster-autoscaler"),
+        ("localhost:5000/external-dns", "external-dns"),
+        ("external-dns@sha256:0123", "external-dns"),
+    ],
+)
+def test_by_the_name_of_the_image(image: str, name: str) -> None:
+    found = program_of_image(image)
+    assert found is not None and found.name == name
+
+
+@pytest.mark.parametrize("image", ["", "shop/cart:1", "cluster-autoscaler-priority-expander:1", "cart:external-dns"])
+def test_others_are_not_known(image: str) -> None:
+    assert program_of_image(image) is None
+
+
+def pod(image: str, owner: str = "ReplicaSet/p-1") -> Pod:
+    return a_pod("p", calls=Calls(images=(image,)), owner=owner)
+
+
+def needs(image: str, *arguments: str, role: bool = True, owner: str = "ReplicaSet/p-1", **more: object) -> Needs:
+    of = pod(image, owner)
+    found = program_of(of)
+    assert found is not None
+    return needs_of(found, of, Started(arguments, **more), role)  # type: ignore[arg-type]
+
+
+BOTH = (Need.REGION, Need.VPC)
+
+
+def test_flags_and_variables_meet_a_need_if_they_have_a_value() -> None:
+    assert needs(LBC, "--cluster-name=shop").surely == BOTH
+    assert not needs(LBC, "--aws-vpc-tags=Name=shop", variables=("AWS_REGION",))
+    assert needs(LBC, "--aws-region", "eu-west-1").surely == (Need.VPC,)
+    assert needs(LBC, "--aws-region=", "--aws-vpc-id=").surely == BOTH, "a template without a value"
+    assert needs(LBC, "--aws-vpc-id=x", variables=("AWS_REGION",), values=(("AWS_REGION", ""),)).surely == (
+        Need.REGION,
+    )
+
+
+def test_a_role_meets_credentials_and_nothing_else() -> None:
+    assert needs(LBC, role=False).surely == (*BOTH, Need.CREDENTIALS) and needs(LBC).surely == BOTH
+    assert needs(LBC, role=False, variables=("AWS_SHARED_CREDENTIALS_FILE",)).surely == BOTH
+
+
+def test_what_comes_as_a_whole_may_meet_what_a_variable_can() -> None:
+    found = needs(LBC, more_variables=True)
+    assert (found.surely, found.may) == ((Need.VPC,), (Need.REGION,))
+
+
+def test_what_was_not_read_is_not_known() -> None:
+    of = pod(LBC)
+    found = program_of(of)
+    assert found is not None
+    unread = needs_of(found, of, None, has_role=False)
+    assert (unread.surely, unread.may) == ((Need.CREDENTIALS,), BOTH)
+
+
+def test_who_speaks_with_another_cloud_needs_nothing() -> None:
+    dns, scaler = "external-dns:v0.15.0", "cluster-autoscaler:v1.33.0"
+    assert needs(dns, "--provider=aws", role=False) and not needs(dns, "--provider=cloudflare", role=False)
+    assert needs(scaler, "--cloud-provider=aws", role=False) and not needs(
+        scaler, "--cloud-provider=clusterapi", role=False
+    )
+
+
+def test_the_controller_of_a_csi_driver_calls_aws_and_its_agents_do_not() -> None:
+    assert needs(EBS, role=False).surely == (Need.CREDENTIALS,) and not needs(EBS)
+    assert not needs(EBS, role=False, owner="DaemonSet/ebs-csi-node")
+    asking = needs(EBS, "--metadata-sources=imds", role=False, owner="DaemonSet/ebs-csi-node")
+    assert asking.surely == (Need.METADATA,)
+
+
+def test_a_termination_handler_with_a_queue_asks_for_no_metadata() -> None:
+    handler, queue = "aws-node-termination-handler:v1.25.0", "ENABLE_SQS_TERMINATION_DRAINING"
+    assert Need.METADATA in needs(handler).surely
+    found = needs(handler, variables=(queue, "AWS_REGION"), values=((queue, "true"),))
+    assert Need.METADATA not in (*found.surely, *found.may)
+
+
+@pytest.mark.parametrize(("value", "never"), [("true", True), ("TRUE", True), ("false", False), ("", False)])
+def test_an_sdk_that_must_not_ask(value: str, never: bool) -> None:
+    name = "AWS_EC2_METADATA_DISABLED"
+    assert never_asks(Started((), (name,), False, ((name, value),))) is never
+    assert not never_asks(Started((), (name,))) and not never_asks(None)
+
+
+@pytest.mark.parametrize(
+    ("value", "never"),
+    [("http://proxy.kube-system", True), ("http://[fd00:ec2::254]", False), ("http://169.254.169.254", False)],
+)
+def test_another_endpoint_is_none_of_the_service(value: str, never: bool) -> None:
+    name = "AWS_EC2_METADATA_SERVICE_ENDPOINT"
+    assert never_asks(Started((), (name,), False, ((name, value),))) is never
+    assert not never_asks(Started((), (name,))), "where it leads is not known"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value", "given"),
+    [
+        (("sh", "-c", "exec /controller --region=x --v=4"), "x", True),
+        (("/bin/sh", "-c", "/run.sh"), None, None),
+        (("/controller",), None, False),
+        (("--region=$(REGION)",), "?", True),
+        (("--region=$(EMPTY)",), "", False),
+        (("bash", "-c", "/controller --region $REGION"), "?", True),
+    ],
+)
+def test_flags_within_a_command_of_a_shell(arguments: tuple[str, ...], value: str | None, given: bool | None) -> None:
+    started = Started(arguments, ("REGION", "EMPTY"), False, (("EMPTY", ""),))
+    assert (started.flag("--region"), started.given("--region")) == (value, given)
+
+
+@given(some.text())
+def test_any_name_of_an_image_can_be_looked_at(image: str) -> None:
+    program_of_image(image)
+    needs_nothing(image)
+
+
+def test_there_are_enough_of_them_and_each_can_be_left() -> None:
+    asking = [each for each in programs().values() if each.asks]
+    assert len({each.name for each in asking}) >= 35
+    for each in asking:
+        assert each.fix and each.images and each.modes and not any(map(needs_nothing, each.images)), each.name
+        assert each.modes[-1].when == () or len(each.modes) > 1, each.name

@@ -1,0 +1,21 @@
+"""Errands with healthy defaults."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubectl_eksdoc.in_cluster import Errand
+
+
+def an_errand(**more: Any) -> Errand:
+    fields: dict[str, Any] = {
+        "name": "eksdoc-drain-r1",
+        "component": "drain-run",
+        "instance": "r1",
+        "namespace": "kube-system",
+        "image": "registry.example/kubectl-eksdoc:1",
+        "version": "1.2.3",
+        "args": ("drain", "run"),
+        "final": (7, 1, 6),
+    }
+    return Errand(**(fields | more))

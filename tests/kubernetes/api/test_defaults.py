@@ -1,0 +1,82 @@
+"""What the server fills in: of workloads as they were recorded, each made anew from what its author wrote."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.kubernetes.api.defaults import begun, carried, with_defaults
+from kubectl_eksdoc.model.api_objects import Doc
+from tests import raw_facts
+
+KINDS = ("deployments", "statefulsets", "daemonsets", "replicasets", "jobs", "cronjobs")
+FILLED_IN: Doc = {
+    "revisionHistoryLimit": 10,
+    "progressDeadlineSeconds": 600,
+    "podManagementPolicy": "OrderedReady",
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+    "restartPolicy": "Always",
+    "schedulerName": "default-scheduler",
+    "terminationGracePeriodSeconds": 30,
+    "dnsPolicy": "ClusterFirst",
+    "securityContext": {},
+    "backoffLimit": 6,
+    "completionMode": "NonIndexed",
+    "podReplacementPolicy": "TerminatingOrFailed",
+    "manualSelector": False,
+    "concurrencyPolicy": "Allow",
+    "successfulJobsHistoryLimit": 3,
+    "failedJobsHistoryLimit": 1,
+}
+
+
+def as_written(value: Any) -> Any:
+    """Without what the server may have filled in. Where a container says that it restarts, somebody wrote it."""
+    if isinstance(value, list):
+        return [as_written(each) for each in value]
+    if isinstance(value, dict):
+        written = FILLED_IN if "image" not in value else {**FILLED_IN, "restartPolicy": None}
+        return {name: as_written(each) for name, each in value.items() if written.get(name, ...) != each}
+    return value
+
+
+@pytest.mark.parametrize("cluster", ["rich", "small-traps", "medium"])
+@pytest.mark.parametrize("plural", KINDS)
+def test_recorded_workloads_get_back_what_they_had(cluster: str, plural: str) -> None:
+    for doc in raw_facts.recorded(cluster, plural):
+        assert with_defaults({**doc, "spec": as_written(doc["spec"])}) == doc
+        assert with_defaults(doc) == doc, "what is there stays"
+
+
+def test_there_is_something_to_get_back() -> None:
+    counts = {plural: len(raw_facts.recorded("rich", plural)) for plural in KINDS}
+    assert min(counts.values()) >= 1, counts
+
+
+@pytest.mark.parametrize(("image", "policy"), [("x", "Always"), ("r:5000/x", "Always"), ("x:latest", "Always"),
+                                               ("x:1", "IfNotPresent"), ("x@sha256:0", "IfNotPresent")])  # fmt: skip
+def test_images_without_a_tag_are_always_pulled(image: str, policy: str) -> None:
+    pod = {"kind": "Pod", "apiVersion": "v1", "spec": {"containers": [{"name": "c", "image": image}]}}
+    assert with_defaults(pod)["spec"]["containers"][0]["imagePullPolicy"] == policy
+
+
+def test_a_new_object_says_nothing_of_its_status() -> None:
+    pod = {"kind": "Pod", "apiVersion": "v1", "spec": {}, "status": {"phase": "Running", "podIP": "10.0.0.9"}}
+    assert begun(pod)["status"] == {"phase": "Pending"}
+    budget = {"kind": "PodDisruptionBudget", "apiVersion": "policy/v1", "spec": {}, "status": {"disruptionsAllowed": 9}}
+    assert begun(budget)["status"]["disruptionsAllowed"] == 0
+
+
+def test_a_node_comes_with_its_status() -> None:
+    node = {"kind": "Node", "apiVersion": "v1", "status": {"capacity": {"cpu": "4"}}}
+    assert begun(node) == node
+
+
+def test_a_namespace_is_held_until_it_is_empty() -> None:
+    named = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "shop"}}
+    made = begun(named)
+    assert made["spec"] == {"finalizers": ["kubernetes"]} and made["status"] == {"phase": "Active"}
+    assert made["metadata"]["labels"] == {"kubernetes.io/metadata.name": "shop"}
+    assert carried(made, named)["spec"] == made["spec"], "no client takes it away"

@@ -1,0 +1,168 @@
+"""JSON patches: the operations of RFC 6902 as the server's library performs them, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.kubernetes.api.patches import json_patch
+from kubectl_eksdoc.kubernetes.api.patches.json_patch import apply_json_patch
+from kubectl_eksdoc.kubernetes.api.patches.refusals import PatchRefused
+from kubectl_eksdoc.model.api_objects import Doc
+
+
+def op(kind: str, path: str, **more: Any) -> Doc:
+    return {"op": kind, "path": path, **more}
+
+
+def moved(kind: str, source: str, path: str) -> Doc:
+    return {"op": kind, "from": source, "path": path}
+
+
+def refused(doc: Doc, patch: Any) -> tuple[int, str]:
+    with pytest.raises(PatchRefused) as raised:
+        apply_json_patch(doc, patch)
+    return raised.value.refusal.code, raised.value.refusal.because or raised.value.refusal.message
+
+
+@pytest.mark.parametrize(
+    ("doc", "operation", "after"),
+    [
+        ({"a": 1}, op("add", "/b", value=2), {"a": 1, "b": 2}),
+        ({"a": 1}, op("add", "/a", value=2), {"a": 2}),
+        ({"a": 1}, op("add", "/a"), {"a": None}),
+        ({"a": 1}, op("add", "/", value=2), {"a": 1, "": 2}),
+        ({"a": [1, 2]}, op("add", "/a/1", value=9), {"a": [1, 9, 2]}),
+        ({"a": [1, 2]}, op("add", "/a/2", value=9), {"a": [1, 2, 9]}),
+        ({"a": [1, 2]}, op("add", "/a/-", value=9), {"a": [1, 2, 9]}),
+        ({"a": [1, 2]}, op("add", "/a/-1", value=9), {"a": [1, 2, 9]}),
+        ({"a": [1, 2]}, op("add", "/a/-3", value=9), {"a": [9, 1, 2]}),
+        ({"a": [1, 2]}, op("add", "/a/+01", value=9), {"a": [1, 9, 2]}),
+        ({"a": {"b": 1}}, op("remove", "/a/b"), {"a": {}}),
+        ({"a": [1, 2, 3]}, op("remove", "/a/1"), {"a": [1, 3]}),
+        ({"a": [1, 2, 3]}, op("remove", "/a/-1"), {"a": [1, 2]}),
+        ({"a": None}, op("remove", "/a"), {}),
+        ({"a/b": 1, "m~n": 2}, op("remove", "/a~1b"), {"m~n": 2}),
+        ({"a/b": 1, "m~n": 2}, op("remove", "/m~0n"), {"a/b": 1}),
+        ({"a": 1}, op("replace", "/a", value=[1]), {"a": [1]}),
+        ({"a": 1}, op("replace", "/b", value=2), {"a": 1, "b": 2}),
+        ({"a": [1, [2]]}, op("replace", "/a/1/0", value=3), {"a": [1, [3]]}),
+        ({"a": 1}, op("replace", "", value={"b": 2}), {"b": 2}),
+        ({"a": {"b": 1}}, moved("move", "/a/b", "/c"), {"a": {}, "c": 1}),
+        ({"a": [1, 2, 3]}, moved("move", "/a/0", "/a/2"), {"a": [2, 3, 1]}),
+        ({"a": {"b": 1}}, moved("copy", "/a", "/c"), {"a": {"b": 1}, "c": {"b": 1}}),
+        ({"a": {}}, moved("copy", "/a/b", "/c"), {"a": {}, "c": None}),
+        ({"a": [1]}, moved("copy", "/a/0", "/a/-"), {"a": [1, 1]}),
+        ({"a": {"x": 1, "y": [2]}}, op("test", "/a", value={"y": [2], "x": 1}), {"a": {"x": 1, "y": [2]}}),
+        ({"a": 1}, op("test", "", value={"a": 1}), {"a": 1}),
+        ({"a": 1}, op("test", "/b", value=None), {"a": 1}),
+        ({"a": 1}, op("test", "/b"), {"a": 1}),
+        ({"a": [None]}, op("test", "/a/0", value=None), {"a": [None]}),
+        ({"b": 1}, op("add", "ignored/a", value=2), {"b": 1, "a": 2}),
+    ],
+)
+def test_one_operation(doc: Doc, operation: Doc, after: Doc) -> None:
+    assert apply_json_patch(doc, [operation]) == after
+
+
+@pytest.mark.parametrize(
+    ("operation", "because"),
+    [
+        (op("remove", "/nope"), "there is no nope"),
+        (op("remove", "/o/nope/deeper"), "there is no /o/nope/deeper"),
+        (op("remove", "/l/3"), "there is no 3"),
+        (op("remove", "/l/-4"), "there is no -4"),
+        (op("remove", "/l/-"), "there is no -"),
+        (op("remove", ""), "there is no such place"),
+        (op("add", "", value={}), "there is no such place"),
+        (op("add", "b", value=1), "there is no b"),
+        (op("add", "/s/x", value=1), "there is no /s/x"),
+        (op("add", "/l/4", value=1), "there is no /l/4"),
+        (op("add", "/l/-5", value=1), "there is no /l/-5"),
+        (op("add", "/l/x", value=1), "there is no /l/x"),
+        (op("add", "/l/1_0", value=1), "there is no /l/1_0"),
+        (op("add", "/l/" + "9" * 5000, value=1), "there is no /l/" + "9" * 77),
+        (op("add", "/l/٣", value=1), "there is no /l/٣"),
+        (op("replace", "/l/3", value=1), "there is no /l/3"),
+        (op("replace", "/l/-", value=1), "there is no /l/-"),
+        (op("replace", "", value=1), "only an object or a list can replace the whole document"),
+        (op("replace", "", value=[]), "the document became a list"),
+        (op("test", "/o", value={}), "the test of /o failed"),
+        (op("test", "/l", value=[1, 2]), "the test of /l failed"),
+        (op("test", "/one", value=True), "the test of /one failed"),
+        (op("test", "/one", value=1.0), "the test of /one failed"),
+        (op("test", "/one"), "the test of /one failed"),
+        (op("test", "/l/9", value=1), "there is no /l/9"),
+        (op("test", "/x/y", value=None), "there is no /x/y"),
+        (moved("move", "/nope", "/a"), "there is no nope"),
+        (moved("move", "/o", "/o/inner"), "there is no /o/inner"),
+        (moved("copy", "/x/y", "/a"), "there is no /x/y"),
+        (moved("copy", "", "/a"), "there is no such place"),
+        ({"op": "move", "path": "/a"}, "an operation move has no from"),
+        ({"op": "add", "value": 1}, "an operation add has no path"),
+        ({"op": "add", "path": None}, "an operation add has no path"),
+        (op("Add", "/a"), "there is no operation Add"),
+        ({"path": "/a"}, "there is no operation None"),
+        (None, "there is no operation None"),
+    ],
+)
+def test_what_does_not_fit_is_refused(operation: Any, because: str) -> None:
+    doc = {"o": {"a": 1}, "l": [1, 2, 3], "s": "text", "one": 1}
+    assert refused(doc, [operation]) == (422, because)
+
+
+@pytest.mark.parametrize(
+    ("patch", "message"),
+    [
+        ({}, "object into Go value of type []handlers.jsonPatchOp"),
+        ("x", "string into Go value of type []handlers.jsonPatchOp"),
+        ([1], "number into Go value of type handlers.jsonPatchOp"),
+        ([[]], "array into Go value of type handlers.jsonPatchOp"),
+        ([{"op": 1, "path": "/a"}], "number into Go struct field jsonPatchOp.op of type string"),
+        ([{"op": "add", "path": ["a"]}], "array into Go struct field jsonPatchOp.path of type string"),
+        ([{"op": "add", "path": "/a", "from": {}}], "object into Go struct field jsonPatchOp.from of type string"),
+    ],
+)
+def test_what_is_no_list_of_operations_is_no_json_patch(patch: Any, message: str) -> None:
+    assert refused({}, patch) == (400, f"error decoding patch: json: cannot unmarshal {message}")
+
+
+def test_null_is_a_patch_without_operations() -> None:
+    assert apply_json_patch({"a": 1}, None) == {"a": 1}
+
+
+def test_either_all_operations_are_performed_or_none() -> None:
+    doc = {"a": [1]}
+    assert refused(doc, [op("add", "/a/-", value=2), op("test", "/a/1", value=3)])[0] == 422
+    assert doc == {"a": [1]}
+
+
+def test_the_document_may_be_a_list_in_between() -> None:
+    patch = [op("replace", "", value=[{"a": 1}]), op("test", "/0/a", value=1), op("replace", "", value={"b": 1})]
+    assert apply_json_patch({}, patch) == {"b": 1}
+
+
+def test_a_patch_has_at_most_ten_thousand_operations() -> None:
+    most = [op("test", "/a", value=1)] * json_patch.MOST_OPERATIONS
+    assert apply_json_patch({"a": 1}, most) == {"a": 1}
+    assert refused({"a": 1}, [*most, most[0]]) == (
+        413,
+        "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001",
+    )
+
+
+def test_copies_cannot_fill_the_memory() -> None:
+    doubling = [moved("copy", "/a", f"/a/{n}") for n in range(60)]
+    assert refused({"a": {"x": "some text"}}, doubling) == (422, "more than 3145728 bytes are copied")
+
+
+def test_operations_cannot_nest_without_end() -> None:
+    nesting = [moved("move", "/a", "/b"), op("add", "/a", value={}), moved("move", "/b", "/a/b")] * 200
+    code, because = refused({"a": {}}, nesting)
+    assert (code, because) == (422, "what would stand at /a/b is nested too deeply")
+
+
+def test_what_did_not_change_is_shared() -> None:
+    doc = {"spec": {"a": 1}, "status": {"b": 2}}
+    assert apply_json_patch(doc, [op("remove", "/spec/a")])["status"] is doc["status"]

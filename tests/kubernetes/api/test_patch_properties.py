@@ -1,0 +1,222 @@
+"""What holds of every patch: inverses, idempotence, inputs that stay as they were, and no error but our own."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.kubernetes.api.patches import nesting, pointers
+from kubectl_eksdoc.kubernetes.api.patches.go_values import same
+from kubectl_eksdoc.kubernetes.api.patches.json_patch import apply_json_patch
+from kubectl_eksdoc.kubernetes.api.patches.merge import apply_merge
+from kubectl_eksdoc.kubernetes.api.patches.refusals import PatchRefused
+from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
+from kubectl_eksdoc.model.api_objects import Doc
+from tests.kubernetes.api.pod_fields import PodFields
+
+Patching = Callable[[Doc, Any], Doc]
+
+SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False) | st.sampled_from("abc")
+PLAIN = st.booleans() | st.integers(-3, 3) | st.text(max_size=3)
+NAMES = st.sampled_from(["a", "b", "a/b", "m~n", "~1", "", "0", "-"])
+
+
+def values(scalars: st.SearchStrategy[Any], names: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
+    return st.recursive(
+        scalars,
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(names, inner, max_size=4),
+        max_leaves=12,
+    )
+
+
+def docs(scalars: st.SearchStrategy[Any], names: st.SearchStrategy[str] = NAMES) -> st.SearchStrategy[Doc]:
+    return st.dictionaries(names, values(scalars, names), max_size=4)
+
+
+ANY_JSON = values(SCALARS, NAMES)
+
+# Names that mean something to a strategic merge patch, so that patches get past the first member.
+FIELDS = st.sampled_from(
+    ["metadata", "spec", "containers", "env", "name", "finalizers", "args", "$patch", "$retainKeys"]
+    + [f"{prefix}/{field}" for prefix in ("$setElementOrder", "$deleteFromPrimitiveList") for field in ("containers",)]
+    + ["$setElementOrder/finalizers", "$deleteFromPrimitiveList/finalizers", "$setElementOrder", "$setElementOrder/"]
+)
+WORDS = SCALARS | st.sampled_from(["delete", "replace", "merge", "name", "a"])
+STRATEGIC = docs(WORDS, FIELDS)
+
+ENTRIES = st.lists(
+    st.fixed_dictionaries({"name": st.sampled_from("abcdef")}, optional={"image": st.sampled_from(["1", "2"])}),
+    max_size=6,
+    unique_by=lambda entry: entry["name"],
+)
+
+OPERATIONS = st.lists(
+    st.fixed_dictionaries(
+        {"op": st.sampled_from(["add", "remove", "replace", "move", "copy", "test"])},
+        optional={
+            "path": st.lists(NAMES, max_size=3).map(pointers.pointer),
+            "from": st.lists(NAMES, max_size=3).map(pointers.pointer),
+            "value": ANY_JSON,
+        },
+    ),
+    max_size=4,
+)
+
+
+def strategically(doc: Doc, patch: Any) -> Doc:
+    return apply_strategic(doc, patch, PodFields(), (("spec", "selector"),))
+
+
+def difference(before: Doc, after: Doc) -> Doc:
+    """A merge patch from one document to another, neither of which has nulls."""
+    found: Doc = {name: None for name in before if name not in after}
+    for name, value in after.items():
+        held = before.get(name)
+        if isinstance(held, dict) and isinstance(value, dict):
+            found[name] = difference(held, value)
+        elif name not in before or not same(held, value):
+            found[name] = value
+    return found
+
+
+def places(value: Any, way: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """The ways to all that is in `value`."""
+    if isinstance(value, dict):
+        inner = [(name, member) for name, member in value.items()]
+    elif isinstance(value, list):
+        inner = [(str(place), member) for place, member in enumerate(value)]
+    else:
+        inner = []
+    return [w for step, member in inner for w in ((*way, step), *places(member, (*way, step)))]
+
+
+@given(docs(PLAIN), docs(PLAIN))
+def test_a_merge_patch_of_the_difference_leads_there(before: Doc, after: Doc) -> None:
+    assert same(apply_merge(before, difference(before, after)), after)
+
+
+@given(docs(SCALARS), docs(PLAIN), docs(PLAIN))
+def test_merging_twice_is_merging_once(doc: Doc, before: Doc, after: Doc) -> None:
+    patch = difference(before, after)
+    once = apply_merge(doc, patch)
+    assert apply_merge(once, patch) == once
+
+
+@given(st.lists(st.text(max_size=4)))
+def test_a_pointer_goes_through_its_steps(steps: list[str]) -> None:
+    assert pointers.steps(pointers.pointer(steps)) == tuple(steps)
+
+
+@given(docs(SCALARS), st.data())
+def test_what_was_removed_can_be_added_again(doc: Doc, data: st.DataObject) -> None:
+    found = places(doc)
+    if not found:
+        return
+    way = data.draw(st.sampled_from(found))
+    path = pointers.pointer(way)
+    held: Any = doc
+    for step in way:
+        held = held[step] if isinstance(held, dict) else held[int(step)]
+    removed = apply_json_patch(doc, [{"op": "remove", "path": path}])
+    assert not same(removed, doc)
+    assert same(apply_json_patch(removed, [{"op": "add", "path": path, "value": held}]), doc)
+    tested = [{"op": "test", "path": path, "value": held}, {"op": "replace", "path": path, "value": held}]
+    assert same(apply_json_patch(doc, tested), doc)
+
+
+@given(docs(SCALARS), st.data())
+def test_what_was_moved_can_be_moved_back(doc: Doc, data: st.DataObject) -> None:
+    found = places(doc)
+    if not found:
+        return
+    path = pointers.pointer(data.draw(st.sampled_from(found)))
+    there = {"op": "move", "from": path, "path": "/new"}
+    back = {"op": "move", "from": "/new", "path": path}
+    assert same(apply_json_patch(doc, [there, back]), doc)
+
+
+@given(ENTRIES, st.lists(st.sampled_from("abcdefgh"), unique=True))
+def test_asking_for_an_order_loses_no_entry(held: list[Doc], wanted: list[str]) -> None:
+    if not held:
+        return
+    patch = {"spec": {"$setElementOrder/containers": [{"name": name} for name in wanted]}}
+    after = strategically({"spec": {"containers": held}}, patch)["spec"]["containers"]
+    assert sorted(map(repr, after)) == sorted(map(repr, held))
+    names = [entry["name"] for entry in after]
+    assert [n for n in names if n in wanted] == [n for n in wanted if n in names]
+
+
+@given(ENTRIES, ENTRIES, st.permutations("abcdef"))
+def test_merging_in_an_order_has_the_entries_of_both(held: list[Doc], added: list[Doc], wanted: list[str]) -> None:
+    if not held and not added:
+        return
+    patch = {
+        "$setElementOrder/containers": [{"name": name} for name in wanted],
+        "containers": sorted(added, key=lambda entry: wanted.index(entry["name"])),
+    }
+    after = strategically({"spec": {"containers": held}}, {"spec": patch})["spec"]["containers"]
+    found = {entry["name"] for entry in (*held, *added)}
+    assert [entry["name"] for entry in after] == [name for name in wanted if name in found]
+
+
+@given(docs(PLAIN), ENTRIES, st.lists(st.sampled_from("abc"), unique=True))
+def test_the_whole_object_as_its_patch_changes_nothing(doc: Doc, containers: list[Doc], finalizers: list[str]) -> None:
+    whole = {**doc, "spec": {"containers": containers, "x": doc}, "metadata": {"finalizers": finalizers}}
+    assert same(strategically(whole, whole), whole)
+    assert same(strategically({}, whole), whole)
+
+
+@pytest.mark.parametrize("apply", [apply_merge, apply_json_patch, strategically])
+@given(docs(SCALARS) | STRATEGIC, st.one_of(ANY_JSON, docs(SCALARS), STRATEGIC, OPERATIONS))
+@example({}, {"spec": {"containers": [{"name": {}}]}})
+def test_any_patch_is_applied_or_refused_and_changes_nothing_in_place(apply: Patching, doc: Doc, patch: Any) -> None:
+    held, given_patch = copy.deepcopy(doc), copy.deepcopy(patch)
+    try:
+        after = apply(doc, patch)
+    except PatchRefused as refused:
+        assert refused.refusal.code in (400, 422, 500)
+    else:
+        assert isinstance(after, dict)
+    assert same(doc, held)
+    assert same(patch, given_patch)
+
+
+def nested(depth: int, wrap: Callable[[Any], Any]) -> Any:
+    value: Any = {}
+    for _ in range(depth):
+        value = wrap(value)
+    return value
+
+
+WRAPS: list[Callable[[Any], Any]] = [
+    lambda inner: {"a": inner},
+    lambda inner: [inner],
+    lambda inner: {"spec": inner, "$retainKeys": ["spec"]},
+    lambda inner: {"containers": [{"name": "a", "x": inner}]},
+]
+
+
+@pytest.mark.parametrize("wrap", WRAPS)
+def test_what_is_nested_too_deeply_is_refused(wrap: Callable[[Any], Any]) -> None:
+    deepest = {"a": nested(40, wrap)}
+    assert strategically(strategically({}, deepest), deepest)
+    for depth in (nesting.DEEPEST, 5_000, 100_000 if wrap is WRAPS[0] else 20_000):
+        deep = nested(depth, wrap)
+        for apply in (apply_merge, strategically):
+            with pytest.raises(PatchRefused) as refused:
+                apply({}, {"a": deep})
+            assert refused.value.refusal.code == 400, (apply, depth)
+            assert refused.value.refusal.message.endswith(nesting.ERROR), (apply, depth)
+        with pytest.raises(PatchRefused) as refused:
+            apply_json_patch({}, [{"op": "add", "path": "/a", "value": deep}])
+        assert refused.value.refusal.message == f"error decoding patch: {nesting.ERROR}", depth
+
+
+def test_the_deepest_patch_that_is_read_can_be_applied() -> None:
+    patch = nested(nesting.DEEPEST - 1, lambda inner: {"a": inner})
+    assert apply_merge(patch, patch) == strategically(patch, patch) == patch

@@ -1,0 +1,185 @@
+"""Every managedFields that was recorded: read, printed, and held against the table of types.
+
+The table is right where owners of real objects have what it allows and nothing else: keys where it has a list by those
+very keys, values where it has a set, nothing inside of what is owned as one, and all of the parts of what is not.
+"""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.kubernetes.api.ownership import trees
+from kubectl_eksdoc.kubernetes.api.ownership.entries import printed, read, without_entries
+from kubectl_eksdoc.kubernetes.api.ownership.fields import Fields
+from kubectl_eksdoc.kubernetes.api.ownership.items import steps_of
+from kubectl_eksdoc.kubernetes.api.ownership.steps import keys_of, shown
+from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
+from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.model.api_objects import Doc, at
+from tests import raw_facts
+from tests.kubernetes.api.replays import MAIN, exchanges, owners, steps_in_order
+
+MEDIUM = pytest.param("medium", marks=pytest.mark.long)
+"""As many objects as all others together, all of one making."""
+
+SOURCES = ("rich", "small-traps", "landing", MEDIUM, "exchanges")
+
+
+@cache
+def objects(cluster: str) -> tuple[Doc, ...]:
+    """All objects of a recorded cluster that carry managedFields."""
+    with tarfile.open(raw_facts.DATA / "clusters" / f"{cluster}.tar.gz") as archive:
+        files = [archive.extractfile(m) for m in archive.getmembers() if m.name.endswith(".json")]
+        items = [item for file in files if file is not None for item in json.load(file).get("items", ())]
+    return tuple(item for item in items if at(item, "metadata", "managedFields"))
+
+
+@cache
+def exchanged() -> tuple[Doc, ...]:
+    """All objects in the bodies of the recorded exchanges."""
+    return tuple(found for exchange in exchanges() for found in _objects_in(exchange["response"].get("body")))
+
+
+def _objects_in(body: Any) -> Iterator[Doc]:
+    if not isinstance(body, dict):
+        return
+    if at(body, "metadata", "managedFields"):
+        yield body
+    for item in body.get("items") or ():
+        if at(item, "metadata", "managedFields"):
+            # Items of a list say neither version nor kind; these lists are of pods and budgets.
+            of = {"apiVersion": body["apiVersion"], "kind": body["kind"].removesuffix("List")}
+            yield {**of, **item}
+
+
+def recorded(source: str) -> tuple[Doc, ...]:
+    return exchanged() if source == "exchanges" else objects(source)
+
+
+COUNTS = {"rich": 683, "small-traps": 225, "landing": 700, "medium": 3031, "exchanges": 131}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_there_is_something_to_read(source: str) -> None:
+    assert len(recorded(source)) == COUNTS[source]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_entries_print_as_they_were_read(source: str) -> None:
+    for doc in recorded(source):
+        ours = printed(read(doc))
+        assert ours == owners(doc), doc["metadata"]["name"]
+        for mine, theirs in zip(ours, owners(doc), strict=True):
+            assert steps_in_order(mine["fieldsV1"]) == steps_in_order(theirs["fieldsV1"])
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_what_is_owned_is_what_the_table_allows(source: str) -> None:
+    strange = Counter(
+        f"{doc['kind']} {where}"
+        for doc in recorded(source)
+        for where in _strange(doc, _everything(doc).tree, schema_of(doc["apiVersion"], doc["kind"]).root)
+    )
+    assert strange == {}
+
+
+def _everything(doc: Doc) -> Fields:
+    union = Fields({})
+    for entry in read(doc).values():
+        union |= entry.fields
+    return union
+
+
+def _strange(value: Any, tree: Doc, place: Place, where: str = "") -> Iterator[str]:
+    """Where owners and table disagree about `value`."""
+    children = dict(trees.children_of(tree))
+    yield from (f"{where}: {step}" for step in children if not _allowed(step, place))
+    if isinstance(value, dict):
+        if value and not children and not place.atomic:
+            yield f"{where}: owned as one"
+        for name, inner in value.items():
+            if "f:" + name in children:
+                yield from _strange(inner, children["f:" + name], place.under(name), f"{where}.{name}")
+    if isinstance(value, list):
+        if value and not children and place.list_type != "atomic":
+            yield f"{where}: owned as one"
+        for step, same in steps_of(value, place).items() if children else ():
+            if step in children:
+                yield from _strange(same[0], children[step], place.of_items(), f"{where}[]")
+
+
+def _allowed(step: str, place: Place) -> bool:
+    if step.startswith("f:"):
+        return not place.atomic
+    if step.startswith("k:"):
+        return place.list_type == "map" and set(keys_of(step)) == set(place.keys)
+    return step.startswith("v:") and place.list_type == "set"
+
+
+# What bindings, admission and strategies set after the author's fields were noted: it stays without an owner.
+SET_BY_THE_SERVER = {
+    "Deployment": (".metadata.annotations",),
+    "Job": (".metadata.labels.", ".spec.selector", ".spec.template.metadata.labels."),
+    "Namespace": (".spec.finalizers",),
+    "PersistentVolumeClaim": (".metadata.finalizers",),
+    "Pod": (
+        ".metadata.labels.topology.kubernetes.io/",
+        ".spec.nodeName",
+        ".spec.preemptionPolicy",
+        ".spec.priority",
+        ".spec.tolerations",
+        # The webhook for roles of service accounts.
+        ".spec.containers[].env",
+        ".spec.containers[].volumeMounts",
+        ".spec.volumes",
+    ),
+    "Service": (
+        ".spec.clusterIP",
+        ".spec.healthCheckNodePort",
+        ".spec.ipFamilies",
+        ".spec.ipFamilyPolicy",
+        ".spec.ports[].nodePort",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("rich", 656),
+        ("small-traps", 213),
+        ("landing", 674),
+        pytest.param("medium", 2911, marks=pytest.mark.long),
+    ],
+)
+def test_creating_an_object_gives_its_author_what_the_server_gave_him(source: str, count: int) -> None:
+    """Of objects that one client wrote, and whose status alone others wrote."""
+    written_once = [doc for doc in objects(source) if _sole_update(doc)]
+    assert len(written_once) == count
+    for doc in written_once:
+        entry = _sole_update(doc)
+        schema = schema_of(doc["apiVersion"], doc["kind"])
+        (ours,) = owners(updated(None, without_entries(doc), entry["manager"], entry["time"], schema, reset=MAIN))
+        mine, theirs = Fields.read(ours["fieldsV1"]), Fields.read(entry["fieldsV1"])
+        assert not theirs - mine, doc["metadata"]["name"]
+        by_server = SET_BY_THE_SERVER.get(doc["kind"], ())
+        beyond = [path for path in map(_without_keys, mine - theirs) if not path.startswith(by_server)]
+        assert beyond == [], f"{doc['kind']} {doc['metadata']['name']}"
+
+
+def _sole_update(doc: Doc) -> Doc:
+    """The entry of an object's author, empty where there are several or it was applied."""
+    entries = [entry for entry in owners(doc) if "subresource" not in entry]
+    return entries[0] if len(entries) == 1 and entries[0]["operation"] == "Update" else {}
+
+
+def _without_keys(path: trees.Path) -> str:
+    return "".join(shown(step) if step.startswith("f:") else "[]" for step in path)

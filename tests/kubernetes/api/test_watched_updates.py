@@ -1,0 +1,75 @@
+"""Updates as a watch of a real API server saw them: nodes, pods and budgets while kubectl drained.
+
+Who wrote is not in an event. It must be one of those who own something afterwards, and our rule must give that writer
+exactly the entries that the event shows. Writes that left the entries alone are the server's own (evictions and
+deletions set fields in storage) and are not asked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from kubectl_eksdoc.kubernetes.api.ownership.entries import without_entries
+from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
+from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.model.api_objects import Doc, at
+from tests import raw_facts
+from tests.kubernetes.api.replays import MAIN, STATUS, owners
+
+
+def changes(recording: str) -> Iterator[tuple[Doc, Doc]]:
+    """Each object before and after a write that changed its entries."""
+    last: dict[tuple[str, str], Doc] = {}
+    for event in raw_facts.lines(f"recordings/{recording}.jsonl.gz"):
+        after = event["object"]
+        if not at(after, "metadata", "managedFields"):
+            continue
+        key = (after["kind"], after["metadata"]["uid"])
+        before, last[key] = last.get(key), after
+        if before is not None and owners(before) != owners(after):
+            yield before, after
+
+
+def explained(before: Doc, after: Doc) -> str:
+    """The kind and the writer to whom our rule gives these entries; "" where there is none."""
+    schema = schema_of(after["apiVersion"], after["kind"])
+    for entry in owners(after):
+        part = entry.get("subresource", "")
+        reset = STATUS if part else MAIN
+        ours = updated(before, without_entries(after), entry["manager"], entry["time"], schema, part, reset)
+        if owners(ours) == owners(after):
+            return f"{after['kind']} {part or 'itself'} by {entry['manager']}"
+    return ""
+
+
+NODES = {"Node itself by Python-urllib": 2, "Node itself by kubectl": 1, "Node itself by x-kcm": 1}
+
+
+@pytest.mark.parametrize(
+    ("recording", "writers"),
+    [
+        (
+            "drain-watch",
+            {
+                **NODES,
+                "Pod status by Python": 7,
+                "PodDisruptionBudget status by x-apiserver": 10,
+                "PodDisruptionBudget status by x-kcm": 14,
+            },
+        ),
+        (
+            "drain-refused-watch",
+            {
+                **NODES,
+                "Pod status by Python": 11,
+                "PodDisruptionBudget status by x-apiserver": 21,
+                "PodDisruptionBudget status by x-kcm": 21,
+            },
+        ),
+    ],
+)
+def test_every_change_of_ownership_is_explained(recording: str, writers: dict[str, int]) -> None:
+    assert Counter(explained(before, after) for before, after in changes(recording)) == writers

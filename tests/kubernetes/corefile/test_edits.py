@@ -1,0 +1,241 @@
+"""An edit does what it says, and no other line is another one afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as some
+
+from kubectl_eksdoc.kubernetes.corefile.edits import NotEdited, with_lameduck
+from kubectl_eksdoc.kubernetes.corefile.parser import parse, tokens
+from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s, lameducks, refusals
+from kubectl_eksdoc.model.coredns import Corefile, Directive, Refusal
+from tests import raw_facts
+from tests.for_each import for_each
+from tests.kubernetes.corefile.test_recorded import CASES
+
+EKS = """\
+.:53 {
+    errors
+    health {
+        lameduck 5s
+      }
+    ready
+    kubernetes cluster.local in-addr.arpa ip6.arpa {
+      pods insecure
+      fallthrough in-addr.arpa ip6.arpa
+    }
+    prometheus :9153
+    forward . /etc/resolv.conf
+    cache 30
+    loop
+    reload
+    loadbalance
+}
+"""
+
+
+def read(text: str) -> Corefile:
+    found = parse(text)
+    assert isinstance(found, Corefile), str(found)
+    return found
+
+
+def waits(corefile: Corefile) -> list[str]:
+    """Of all that the server blocks have, what they import included."""
+    held = [each for block in corefile.servers for each in corefile.whole(block) if isinstance(each, Directive)]
+    return [token.text for token in lameducks(held)]
+
+
+def edited(text: str, seconds: int = 20) -> str:
+    found = with_lameduck(read(text), seconds)
+    assert isinstance(found, str), found
+    return found
+
+
+def test_the_default_of_eks() -> None:
+    assert edited(EKS) == EKS.replace("lameduck 5s", "lameduck 20s")
+    assert edited(EKS, 5) == EKS and (lameduck_s(read(EKS)), lameduck_s(read(edited(EKS)))) == (5, 20)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (".:53 {\n  health\n  ready\n}\n", ".:53 {\n  health {\n      lameduck 20s\n  }\n  ready\n}\n"),
+        (".:53 {\n\thealth :8080 # why\n}\n", ".:53 {\n\thealth :8080 { # why\n\t    lameduck 20s\n\t}\n}\n"),
+        (".:53 { # main\n}\n", ".:53 { # main\n    health {\n        lameduck 20s\n    }\n}\n"),
+        (".:53 {\n health { # c\r\n }\n}", ".:53 {\n health { # c\r\n     lameduck 20s\r\n }\n}"),
+        (".:53 {\n  health {\n  }\n}\n", ".:53 {\n  health {\n      lameduck 20s\n  }\n}\n"),
+        (".:53 {\n  ready\n}\n", ".:53 {\n  health {\n      lameduck 20s\n  }\n  ready\n}\n"),
+        (".:53 {\r\n  health {\r\n    lameduck 5s\r\n  }\r\n}", ".:53 {\r\n  health {\r\n    lameduck 20s\r\n  }\r\n}"),
+        ('.:53 {\n health {\n lameduck "5s" # x\n }\n}', ".:53 {\n health {\n lameduck 20s # x\n }\n}"),
+        (".:53\nhealth\n", ".:53\nhealth {\n    lameduck 20s\n}\n"),
+    ],
+)
+def test_where_it_goes(before: str, after: str) -> None:
+    assert edited(before) == after
+    assert waits(read(after)) == ["20s"]
+
+
+@pytest.mark.parametrize("text", [". { }", ".:53 { # c\n}", ".:53 {\n health { }\n}"])
+def test_where_a_brace_does_not_end_its_line(text: str) -> None:
+    assert waits(read(edited(text))) == ["20s"]
+
+
+def test_a_snippet_is_edited_where_it_stands() -> None:
+    text = "(own) {\n  health {\n    lameduck 5s\n  }\n}\n.:53 {\n  import own\n}\n"
+    assert edited(text) == text.replace("5s", "20s") and waits(read(edited(text))) == ["20s"]
+
+
+def test_snippets_that_import_each_other_are_read_once() -> None:
+    text = "(a) {\n import b\n health\n}\n(b) {\n import a\n}\n.:53 {\n import a\n}\n"
+    assert len(list(read(text).whole(read(text).servers[0]))) == 2 and lameduck_s(read(text)) == 0
+
+
+def test_they_wait_one_after_the_other_so_each_gets_its_share() -> None:
+    text = "a:53 {\n  health {\n    lameduck 5s\n  }\n}\nb:53, c:53 {\n  health :8081 {\n    lameduck 4s\n  }\n}\n"
+    assert lameduck_s(read(text)) == 5 + 4
+    assert waits(read(edited(text))) == ["10s", "10s"] and waits(read(edited(text, 9))) == ["4500ms", "4500ms"]
+
+
+@pytest.mark.parametrize(
+    "case", [*raw_facts.lines("recordings/coredns-shutdown-2.jsonl.gz")], ids=lambda case: case["name"]
+)
+def test_the_sum_is_the_time_that_a_real_coredns_took(case: dict[str, Any]) -> None:
+    found = lameduck_s(read(case["corefile"]))
+    assert found is not None and found <= case["secondsFromSigtermToExit"] < found + 0.1
+
+
+@pytest.mark.parametrize(
+    ("text", "now"),
+    [
+        (".:53 {\n  {$PLUG} {\n    lameduck 2s\n  }\n  ready\n}\n", None),
+        ("(lame) {\n  lameduck 2s\n}\n.:53 {\n  health {\n    import lame\n  }\n}\n", 2),
+    ],
+)
+def test_what_waits_by_another_place_of_the_text_is_not_edited(text: str, now: float | None) -> None:
+    """A real CoreDNS waited 2 s with both: of several values the last counts, and the edit's would not be it."""
+    assert lameduck_s(read(text)) == now and isinstance(with_lameduck(read(text), 9), NotEdited)
+
+
+def test_a_variable_that_is_known_stays_a_variable() -> None:
+    corefile = parse(".:53 {\n  health {\n    lameduck {$TWO}s\n  }\n}\n", {"TWO": "2"})
+    assert isinstance(corefile, Corefile) and lameduck_s(corefile) == 2
+    assert isinstance(with_lameduck(corefile, 9), NotEdited)
+
+
+def test_zones_do_not_divide_what_is_asked_for() -> None:
+    text = "a:53, b:53, c:53 {\n  health {\n    lameduck 5s\n  }\n}\n"
+    assert waits(read(edited(text, 9))) == ["9s"] and waits(read(edited("a:53, b:53 {\n  ready\n}\n", 9))) == ["9s"]
+
+
+def test_of_one_block_the_last_value_counts_and_a_negative_one_is_passed_over() -> None:
+    assert lameduck_s(read(".:53 {\n health {\n lameduck 5s\n lameduck 9s\n }\n}")) == 9
+    assert lameduck_s(read(".:53 {\n health {\n lameduck -5s\n }\n}")) == 0
+    assert lameduck_s(read(".:53 {\n health {\n lameduck {$WAIT}\n }\n}")) is None
+    assert lameduck_s(read(".:53 {\n ready\n}")) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [(".:53 {\n  import parts/*.conf\n}\n", "imports parts/*.conf"), (".:53\nready\n", "no server block with braces")],
+)
+def test_what_cannot_be_told_is_not_edited(text: str, why: str) -> None:
+    found = with_lameduck(read(text), 20)
+    assert isinstance(found, NotEdited) and why in found.why
+
+
+@for_each("case", [case for case in CASES if case["accepted"]], ids=lambda case: case["name"])
+def test_whatever_coredns_takes_is_printed_as_it_was_and_can_be_edited(case: dict[str, str]) -> None:
+    text = case["corefile"]
+    assert str(read(text)) == text
+    found = with_lameduck(read(text), 20)
+    if isinstance(found, str):
+        assert lameduck_s(read(found)) == 20 and not refusals(read(found))
+
+
+_WORDS = some.sampled_from(
+    ["health", "ready", "reload", "loop", "lameduck", "5s", "30", "{", "}", "{", "}", ".:53", "import", "(a)", "a", ","]
+    + ['"x y"', '"', "#", "# c", "\\", "{$E}", ":8080", "é", "\ufeff"]
+)
+_GAPS = some.sampled_from([" ", "\n", "\n    ", "\t", "\r\n", "", "  \n"])
+_TEXTS = some.lists(some.tuples(_WORDS, _GAPS), max_size=30).map(lambda parts: "".join(a + b for a, b in parts))
+
+
+@given(text=some.one_of(_TEXTS, some.text(max_size=80)))
+@example(text=EKS)
+@example(text='"')
+@example(text='.:53 {\n"a\nb" {\n}')
+def test_any_text_is_read_or_refused_and_every_token_stands_where_it_says(text: str) -> None:
+    found = parse(text)
+    held = tokens(text)
+    assert [each.start for each in held] == sorted({each.start for each in held})
+    for each in held:
+        written = text[each.start : each.end]
+        assert each.line == text.count("\n", 0, each.start) + 1
+        assert each.text == written.replace("\r", "") or written.startswith('"')
+    if isinstance(found, Refusal):
+        assert found.said
+        return
+    assert str(found) == text
+    refusals(found)
+
+
+_LINES = some.sampled_from(
+    ["errors", "health", "health :8080", "ready", "cache 30", 'log . "a # b"', "health {;lameduck 5s;}", "loop"]
+    + [
+        'health {;lameduck "5s";  lameduck 9s # last;  }',
+        "health :8081 {;}",
+        "kubernetes local {;pods insecure;}",
+        "# c",
+    ]
+)
+_COMMENTS = some.sampled_from(["", "", " # why not", "#"])
+_INDENTS = some.sampled_from(["", "  ", "\t", "      "])
+_BODIES = some.lists(some.tuples(_INDENTS, _LINES, _COMMENTS), max_size=6)
+
+
+def written(blocks: list[tuple[str, str, list[tuple[str, str, str]]]], end: str) -> str:
+    lines = []
+    for zone, gap, body in blocks:
+        lines.append(f"{zone}{gap}{{")
+        lines += [f"{indent}{line}".replace(";", f"\n{indent}  ") + comment for indent, line, comment in body]
+        lines.append("}")
+    return ("\n".join(lines) + "\n").replace("\n", end)
+
+
+_FILES = some.builds(
+    written,
+    some.lists(
+        some.tuples(
+            some.sampled_from([".:53", "(own)", "a.b:53, c:53", "bücher:53"]), some.sampled_from([" ", "\n"]), _BODIES
+        ),
+        min_size=1,
+        max_size=3,
+        unique_by=lambda block: block[0],
+    ),
+    some.sampled_from(["\n", "\r\n"]),
+)
+
+
+def others(text: str) -> list[str]:
+    """The lines that an edit may not touch: of no health plugin, and no brace alone, be it with a comment."""
+    lines = [line for line in text.split("\n") if "lameduck" not in line and "health" not in line]
+    return [line for line in lines if line.strip(" \t\r")[:1] not in ("", "{", "}")]
+
+
+@given(text=_FILES, seconds=some.integers(0, 60))
+@example(text=EKS, seconds=20)
+def test_an_edit_touches_its_lines_alone(text: str, seconds: int) -> None:
+    corefile = read(text)
+    found = with_lameduck(corefile, seconds)
+    if isinstance(found, NotEdited):
+        assert not corefile.servers
+        return
+    after = read(found)
+    assert len(refusals(after)) == len(refusals(corefile))
+    assert others(found) == others(text)
+    waits_s = lameduck_s(after)
+    assert waits_s is not None and seconds - 0.1 < waits_s <= seconds

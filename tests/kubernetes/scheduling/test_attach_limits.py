@@ -1,0 +1,273 @@
+"""How many volumes a node attaches: counted along as pods come and go, never past a limit, and unsure where unread."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.kubernetes.scheduling.attach_limits import EBS, Attached, ebs_volume_id
+from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
+from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
+from kubectl_eksdoc.model.nodes import Node
+from kubectl_eksdoc.model.pods import Pod, Volume, VolumeKind
+from kubectl_eksdoc.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
+from tests.builders import ROOM, a_claimed, a_node, a_pod
+from tests.examples import examples
+
+EFS = "efs.csi.aws.com"
+LATE = "WaitForFirstConsumer"
+FULL = "node(s) exceed max volume count"
+NODES = ("n0", "n1")
+
+
+def node(name: str) -> Node:
+    return a_node(name, allocatable=ROOM)
+
+
+def a_disk(name: str, driver: str = EBS) -> PersistentVolume:
+    return PersistentVolume(name, f"u-{name}", driver=driver, handle=f"vol-{name}")
+
+
+def storage(limit: int, *attached: tuple[str, str]) -> Storage:
+    """Claims a, b, c and d of one EBS volume each, late-0 and late-1 of none yet, files of EFS, and claims made for
+    ephemeral volumes of pods x and y; `attached` are (node, volume)."""
+    disks = [a_disk("a"), a_disk("b"), a_disk("c"), a_disk("files", EFS)]
+    disks.append(replace(a_disk("d", "kubernetes.io/aws-ebs"), handle="aws://z1/vol-d"))
+    claims = [Claim("default", disk.name, disk.name) for disk in disks]
+    claims += [Claim("default", name, "", "gp3") for name in ("late-0", "late-1", "x-scratch", "y-scratch")]
+    return Storage.of(
+        claims,
+        disks,
+        [StorageClass("gp3", EBS, LATE)],
+        True,
+        [CSINode(name, ((EBS, limit),)) for name in NODES],
+        [VolumeAttachment(f"va-{i}", where, EBS, disk) for i, (where, disk) in enumerate(attached)],
+    )
+
+
+def using(*claims: str, name: str = "p", ephemeral: bool = False, disk: str = "", on: str = "") -> Pod:
+    held = [a_claimed(claim, claim) for claim in claims]
+    held += [Volume("scratch", VolumeKind.EPHEMERAL, f"{name}-scratch")] if ephemeral else []
+    held += [Volume("disk", VolumeKind.AWS_EBS, disk)] if disk else []
+    return a_pod(name, volumes=tuple(held), node=on)
+
+
+def refused(occupancy: Occupancy, pod: Pod, name: str = "n0") -> bool:
+    kind = occupancy.class_of(pod)
+    found = occupancy.refusal(kind, name)
+    assert found is None or (found.reasons, found.code) == ((FULL,), "Unschedulable")
+    assert occupancy.has_place(kind, occupancy.seats[name]) is (found is None)
+    return found is not None
+
+
+def full(limit: int, *placed: Pod, attached: tuple[tuple[str, str], ...] = ()) -> Occupancy:
+    return Occupancy.of(map(node, NODES), placed, {}, storage(limit, *attached))
+
+
+def test_a_volume_that_pods_share_counts_once_and_until_the_last_has_gone() -> None:
+    one, other = using("a", on="n0"), using("a", name="q", on="n0")
+    occupancy = full(1, one, other)
+    assert not refused(occupancy, using("a"))
+    assert refused(occupancy, using("b"))
+    for pod, after in ((one, True), (other, False)):
+        occupancy.take(occupancy.class_of(pod), "n0")
+        assert refused(occupancy, using("b")) is after
+
+
+def test_only_the_drivers_that_a_pod_adds_to_are_looked_at() -> None:
+    occupancy = full(1, using("a", "b", on="n0"))
+    assert not refused(occupancy, using("files"))
+    assert not refused(occupancy, using("a", "files"))
+    assert refused(occupancy, using("c", "files"))
+    assert not refused(occupancy, using("c"), "n1")
+
+
+def test_an_in_tree_volume_is_ebs_whoever_names_it() -> None:
+    occupancy = full(1, using("d", on="n0"))
+    assert refused(occupancy, using("a"))
+    assert not refused(occupancy, using(disk="vol-d"))
+    assert not refused(occupancy, using(disk="aws://z1/vol-d"))
+    assert refused(occupancy, using(disk="vol-e"))
+
+
+@pytest.mark.parametrize(
+    ("text", "volume"),
+    [
+        ("vol-1", "vol-1"),
+        ("aws://eu-west-1a/vol-1", "vol-1"),
+        ("aws:///vol-1", "vol-1"),
+        ("aws://eu-west-1a/disk-1", ""),
+        ("aws://eu-west-1a/vol-1/2", ""),
+        ("aws://vol-1", ""),
+    ],
+)
+def test_ids_of_in_tree_volumes(text: str, volume: str) -> None:
+    assert ebs_volume_id(text) == volume
+
+
+def test_what_is_attached_without_a_pod_takes_a_place() -> None:
+    """Upstream counts it for the very pod that brings the volume, too (csi_test.go, VolumeAttachments … no pods)."""
+    stray = full(1, attached=(("n0", "a"),))
+    assert refused(stray, using("a"))
+    assert refused(stray, using("b"))
+    assert not refused(stray, using("a"), "n1")
+
+
+def test_what_is_attached_for_a_pod_goes_with_it() -> None:
+    pod = using("a", on="n0")
+    occupancy = full(1, pod, attached=(("n0", "a"),))
+    assert refused(occupancy, using("b"))
+    occupancy.take(occupancy.class_of(pod), "n0")
+    assert not refused(occupancy, using("b"))
+
+
+def test_attachments_of_volumes_that_are_not_known_or_not_csi_are_passed_over() -> None:
+    assert not refused(full(1, attached=(("n0", "gone"), ("n0", "d"), ("n0", ""))), using("a"))
+
+
+def test_successors_get_ephemeral_volumes_of_their_own() -> None:
+    occupancy = full(2)
+    x, y = using(name="x", ephemeral=True), using(name="y", ephemeral=True)
+    kind = occupancy.successor_of(x)
+    assert kind is occupancy.successor_of(y)
+    for _ in range(2):
+        assert occupancy.refusal(kind, "n0") is None
+        occupancy.put(kind, "n0")
+    told = occupancy.refusal(kind, "n0")
+    assert told is not None
+    assert told.reasons == (FULL,)
+    occupancy.take(kind, "n0")
+    assert occupancy.refusal(kind, "n0") is None
+
+
+def test_a_claim_that_is_not_there_is_said_before_the_limit() -> None:
+    occupancy = full(0)
+    assert occupancy.reasons(occupancy.class_of(using("a", "none"))) == {'persistentvolumeclaim "none" not found': 2}
+
+
+def test_a_new_node_attaches_what_the_one_it_is_like_can() -> None:
+    occupancy = full(1)
+    occupancy.add_node(node("copy"), "n0")
+    occupancy.add_node(node("stranger"))
+    assert not refused(occupancy, using("a"), "copy")
+    assert refused(occupancy, using("a", "b"), "copy")
+    assert not refused(occupancy, using("a", "b"), "stranger")
+
+
+def test_a_node_that_changes_keeps_its_volumes() -> None:
+    occupancy = full(2, using("a", on="n0"), attached=(("n0", "b"),))
+    occupancy.change_node(replace(node("n0"), labels={}))
+    assert refused(occupancy, using("c"))
+    assert not refused(occupancy, using("a"))
+
+
+def test_a_pod_that_attaches_nothing_has_no_demand() -> None:
+    local = PersistentVolume("pv", "u", local=True)
+    occupancy = Occupancy([node("n0")], {}, Storage.of([Claim("default", "a", "pv")], [local], []))
+    assert occupancy.class_of(using("a")).attaches is None
+    assert occupancy.class_of(using()).attaches is None
+    assert not occupancy.class_of(using()).takes_more
+
+
+@pytest.mark.parametrize(
+    ("unread", "driver", "doubts"),
+    [
+        ({}, "a", 0),
+        ({"limits": None}, "a", 1),
+        ({"limits": None}, "files", 1),
+        ({"attachments": None}, "a", 1),
+        ({"attachments": None}, "files", 0),
+        ({"limits": None, "attachments": None}, "a", 1),
+    ],
+)
+def test_what_was_not_read_matters_where_it_decides(unread: dict[str, None], driver: str, doubts: int) -> None:
+    held = replace(storage(1), **unread)  # type: ignore[arg-type]
+    occupancy = Occupancy([node("n0")], {}, held)
+    assert len(occupancy.unknown(occupancy.class_of(using(driver)))) == doubts
+    assert occupancy.unknown(occupancy.class_of(using())) == ()
+
+
+# Counting along is counting anew -------------------------------------------------------------
+
+CLAIMS = st.lists(st.sampled_from(["a", "b", "c", "d", "late-0", "late-1", "files"]), max_size=3, unique=True)
+PODS = st.builds(
+    lambda claims, ephemeral, disk, name: using(*claims, name=name, ephemeral=ephemeral, disk=disk),
+    CLAIMS,
+    st.booleans(),
+    st.sampled_from(["", "vol-a", "vol-z", "aws://z1/vol-d"]),
+    st.sampled_from(["x", "y"]),
+)
+ATTACHED = st.lists(
+    st.tuples(st.sampled_from(NODES), st.sampled_from(["a", "b", "c", "d"])), max_size=4, unique=True
+).map(tuple)
+
+
+def state(attached: Attached) -> tuple[dict[str, int], dict[object, int]]:
+    return dict(attached.taken), dict(attached._users)
+
+
+def ebs_volumes(pods: list[Pod]) -> set[str]:
+    """The EBS volumes that pods use, each under a name of its own; EFS is not among them."""
+    found = set()
+    for pod in pods:
+        for volume in pod.volumes:
+            if volume.kind is VolumeKind.AWS_EBS:
+                found.add(volume.detail.rpartition("/")[2])
+            elif volume.detail != "files":
+                found.add(f"vol-{volume.detail}")
+    return found
+
+
+@settings(max_examples=examples(200))
+@given(
+    st.integers(0, 5),
+    ATTACHED,
+    st.lists(st.tuples(PODS, st.sampled_from(NODES)), max_size=6),
+    st.data(),
+)
+def test_putting_then_taking_restores_the_state(
+    limit: int,
+    attached: tuple[tuple[str, str], ...],
+    placed: list[tuple[Pod, str]],
+    data: st.DataObject,
+) -> None:
+    occupancy = full(limit, *(replace(pod, node=name) for pod, name in placed), attached=attached)
+    before = {name: state(seat.attached) for name, seat in occupancy.seats.items()}
+    moves = data.draw(st.lists(st.tuples(PODS, st.sampled_from(NODES)), max_size=6))
+    undo = []
+    for pod, name in moves:
+        occupancy.put(occupancy.class_of(pod), name)
+        undo.append((pod, name))
+    for pod, name in data.draw(st.permutations(undo)):
+        occupancy.take(occupancy.class_of(pod), name)
+    assert {name: state(seat.attached) for name, seat in occupancy.seats.items()} == before
+    for pod, name in placed:
+        occupancy.take(occupancy.class_of(pod), name)
+    for pod, name in data.draw(st.permutations(placed)):
+        occupancy.put(occupancy.class_of(pod), name)
+    assert {name: state(seat.attached) for name, seat in occupancy.seats.items()} == before
+
+
+@settings(max_examples=examples(200))
+@given(st.integers(0, 5), ATTACHED, st.lists(PODS, max_size=10))
+def test_a_limit_is_never_passed_and_no_pod_is_refused_for_nothing(
+    limit: int, attached: tuple[tuple[str, str], ...], pods: list[Pod]
+) -> None:
+    occupancy = full(limit, attached=attached)
+    stray = {f"vol-{disk}" for where, disk in attached if where == "n0" and disk != "d"}
+    on: list[Pod] = []
+    for pod in pods:
+        used = ebs_volumes(on)
+        adds = len(ebs_volumes([pod]) - used)
+        assert refused(occupancy, pod) is bool(adds and len(used | stray) + adds > limit)
+        if not refused(occupancy, pod):
+            occupancy.put(occupancy.class_of(pod), "n0")
+            on.append(pod)
+        taken = occupancy.seats["n0"].attached.taken
+        assert taken.get(EBS, 0) == len(ebs_volumes(on) | stray)
+        assert taken.get(EBS, 0) <= max(limit, len(stray))
+        assert taken.get(EFS, 0) == bool(Counter(v.detail for p in on for v in p.volumes)["files"])

@@ -1,0 +1,185 @@
+"""Where pods land, against a real scheduler: all blue nodes cordoned, their pods deleted, and what it then said."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.nodes import MANAGED_GROUP, UNSCHEDULABLE_TAINT, Taint
+from kubectl_eksdoc.model.pods import Pod
+from tests import raw_facts
+from tests.kubernetes.scheduling import observed
+
+NO_PLACE = {
+    "ReplicaSet/quorum": 3,
+    "ReplicaSet/blue-only": 2,
+    "StatefulSet/local-db": 1,
+    "ReplicaSet/too-big": 1,
+}
+
+
+@cache
+def before() -> Cluster:
+    return SnapshotReader(str(raw_facts.DATA / "clusters" / "landing.tar.gz")).read(kinds.ALL)
+
+
+def owner(pod: Pod) -> str:
+    """``ReplicaSet/quorum``: without the hash of the pod template."""
+    assert pod.owner is not None
+    return _short(f"{pod.owner.kind}/{pod.owner.name}")
+
+
+def _short(text: str) -> str:
+    return re.sub(r"^(ReplicaSet/.*)-[a-z0-9]+$", r"\1", text)
+
+
+def stays(pod: Pod) -> bool:
+    return pod.mirror or (pod.owner is not None and pod.owner.kind == "DaemonSet")
+
+
+def emptied() -> tuple[Occupancy, list[Pod]]:
+    """The cluster with every blue node cordoned and emptied, and the pods that need a new place.
+
+    Nobody makes a bare pod again, and one whose template names its node does not ask the scheduler.
+    """
+    held = before()
+    fence = Taint(UNSCHEDULABLE_TAINT, "", "NoSchedule")
+    blue = {n.name for n in held.nodes if n.labels.get(MANAGED_GROUP) == "blue"}
+    nodes = [replace(n, unschedulable=True, taints=(*n.taints, fence)) if n.name in blue else n for n in held.nodes]
+    occupancy = Occupancy.of(nodes, held.pods, {n.name: n.labels for n in held.namespaces}, observed.storage(held))
+    pinned = {w.uid for w in held.workloads if w.pinned_to}
+    homeless = []
+    for pod in held.pods:
+        if pod.finished or stays(pod) or (pod.node and pod.node not in blue):
+            continue
+        if pod.node:
+            occupancy.take(occupancy.class_of(pod), pod.node)
+        if pod.owner is not None and pod.owner.uid not in pinned:
+            homeless.append(pod)
+    assert len(blue) == 12
+    return occupancy, homeless
+
+
+def greedily(occupancy: Occupancy, homeless: list[Pod]) -> list[Pod]:
+    """Each pod takes the node with the most memory left of those that can have it; those with none are returned."""
+    left = []
+    for pod in homeless:
+        kind = occupancy.successor_of(pod)
+        open_to = [seat for seat in occupancy.candidates(kind).values() if occupancy.has_place(kind, seat)]
+        if open_to:
+            occupancy.put(kind, max(open_to, key=lambda seat: (seat.room.memory, seat.node.name)).node.name)
+        else:
+            left.append(pod)
+    return left
+
+
+@cache
+def after() -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for line in raw_facts.lines("clusters/landing-after.jsonl"):
+        found.setdefault(_short(line["owner"] or ""), []).append(line)
+    return found
+
+
+def recorded_reasons(of: str) -> Iterator[Counter[str]]:
+    """What the scheduler counted for each pod of that owner that it found no node for."""
+    for line in after()[of]:
+        if line["unschedulable"]:
+            told = line["unschedulable"].partition("available: ")[2].partition(". no new claims")[0]
+            parts = (part.partition(" ") for part in told.split(", "))
+            yield Counter({reason: int(count) for count, _, reason in parts})
+
+
+ORDERS = (
+    pytest.param(lambda pods: pods, id="as listed"),
+    pytest.param(lambda pods: pods[::-1], id="reversed"),
+    pytest.param(lambda pods: sorted(pods, key=lambda p: -p.placement.requests.memory), id="biggest first"),
+    pytest.param(lambda pods: sorted(pods, key=lambda p: p.uid), id="as good as shuffled"),
+)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_exactly_the_recorded_seven_find_no_place(order: Any) -> None:
+    occupancy, homeless = emptied()
+    left = greedily(occupancy, order(homeless))
+    assert Counter(map(owner, left)) == NO_PLACE
+    assert {of: sum(1 for _ in recorded_reasons(of)) for of in NO_PLACE} == NO_PLACE
+
+
+def test_only_those_seven_were_left_pending() -> None:
+    pending = Counter(_short(x["owner"]) for lines in after().values() for x in lines if x["phase"] == "Pending")
+    assert pending == NO_PLACE
+
+
+def place_of(line: dict[str, Any]) -> tuple[str, str]:
+    """Whose place a recorded node can be: a StatefulSet's pod comes back by its name, others by their owner."""
+    of = line["owner"] or ""
+    return line["namespace"], line["pod"] if of.startswith("StatefulSet") else of
+
+
+def new_places() -> dict[tuple[str, str], list[str]]:
+    """The nodes of pods on record that were made after the drain began."""
+    there = {p.key for p in before().pods}
+    found: dict[tuple[str, str], list[str]] = {}
+    for line in raw_facts.lines("clusters/landing-after.jsonl"):
+        again = (line["owner"] or "").startswith("StatefulSet")
+        if line["node"] and (again or f"{line['namespace']}/{line['pod']}" not in there):
+            found.setdefault(place_of(line), []).append(line["node"])
+    return found
+
+
+def replayed() -> tuple[Occupancy, list[Pod], int]:
+    """After every pod went where the scheduler sent it: what is left without a place, and how many were put.
+
+    A pod is put on the first node on record for its owner that the rules allow; one refused by all of them fails.
+    """
+    occupancy, homeless = emptied()
+    places, left, put = new_places(), [], 0
+    for pod in homeless:
+        assert pod.owner is not None
+        kind = occupancy.successor_of(pod)
+        line = {"namespace": pod.namespace, "pod": pod.name, "owner": f"{pod.owner.kind}/{pod.owner.name}"}
+        options = places.get(place_of(line), [])
+        allowed = [node for node in options if occupancy.refusal(kind, node) is None]
+        assert allowed or not options, (pod.key, [occupancy.refusal(kind, node) for node in options])
+        if allowed:
+            occupancy.put(kind, allowed[0])
+            options.remove(allowed[0])
+            put += 1
+        else:
+            left.append(pod)
+    return occupancy, left, put
+
+
+def test_the_scheduler_put_no_pod_where_the_rules_forbid_it() -> None:
+    _, left, put = replayed()
+    assert Counter(map(owner, left)) == NO_PLACE
+    assert put > 100
+
+
+def test_the_reasons_are_the_schedulers_node_by_node() -> None:
+    """Its message is of the last time it looked: for local-db, whose volume no pod can help, while nodes had room."""
+    empty, full = emptied()[0], replayed()[0]
+    for pod in replayed()[1]:
+        at = empty if owner(pod) == "StatefulSet/local-db" else full
+        told = at.reasons(at.successor_of(pod))
+        assert list(recorded_reasons(owner(pod))) == [told] * NO_PLACE[owner(pod)], pod.key
+
+
+def test_candidates_and_refusals_agree_everywhere() -> None:
+    occupancy, homeless = emptied()
+    for pod in homeless:
+        kind = occupancy.successor_of(pod)
+        quick = {n for n, seat in occupancy.candidates(kind).items() if occupancy.has_place(kind, seat)}
+        assert quick == {name for name in occupancy.seats if occupancy.refusal(kind, name) is None}, pod.key
+        assert occupancy.unknown(kind) == ()

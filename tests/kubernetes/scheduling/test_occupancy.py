@@ -1,0 +1,360 @@
+"""The occupancy stays right while pods and nodes come and go: against counting everything anew, pod by pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.kubernetes.scheduling import pod_affinity, spread
+from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
+from kubectl_eksdoc.kubernetes.scheduling.pod_classes import Likeness
+from kubectl_eksdoc.kubernetes.scheduling.refusals import Filter
+from kubectl_eksdoc.kubernetes.scheduling.volumes import Storage
+from kubectl_eksdoc.model.nodes import Node, Taint
+from kubectl_eksdoc.model.placement import HostPort, NodeDemand, NodeTerm, Placement, PodTerm, Requests, Spread
+from kubectl_eksdoc.model.pods import Pod, Toleration, Volume, VolumeKind
+from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, Selector, from_parts
+from kubectl_eksdoc.model.storage import Claim, PersistentVolume
+from tests.builders import a_node, a_pod, ago
+from tests.examples import examples
+
+NAMESPACES = {"a": {"team": "x"}, "b": {"team": "x"}, "c": {}}
+ZONE, HOST = "zone", "host"
+Placed = tuple[Pod, str]
+
+
+def node(name: str, zone: str | None, tainted: bool = False, cordoned: bool = False) -> Node:
+    labels = {HOST: name, **({ZONE: zone} if zone else {})}
+    taints = (Taint("t", "", "NoSchedule"),) if tainted else ()
+    room = {"cpu": 4000, "memory": 8 << 30, "pods": 20}
+    return Node(name, f"u-{name}", labels, unschedulable=cordoned, taints=taints, allocatable=room)
+
+
+SELECTORS = st.sampled_from(
+    [
+        from_parts({"app": "x"}),
+        from_parts({"app": "y"}),
+        from_parts({}, (Requirement("app", "In", ("x", "y")),)),
+        from_parts({}, (Requirement("app", "NotIn", ("x",)),)),
+        EVERYTHING,
+        NOTHING,
+    ]
+)
+TERMS = st.builds(
+    PodTerm,
+    topology_key=st.sampled_from([ZONE, HOST]),
+    selector=SELECTORS,
+    namespaces=st.sampled_from([(), ("a",), ("a", "b")]),
+    namespace_selector=st.sampled_from([None, None, from_parts({"team": "x"}), EVERYTHING]),
+    match_keys=st.sampled_from([(), ("hash",)]),
+    mismatch_keys=st.sampled_from([(), ("hash",)]),
+)
+SPREADS = st.builds(
+    Spread,
+    topology_key=st.sampled_from([ZONE, HOST]),
+    max_skew=st.integers(1, 2),
+    selector=SELECTORS,
+    min_domains=st.integers(1, 3),
+    honours_affinity=st.booleans(),
+    honours_taints=st.booleans(),
+    match_keys=st.sampled_from([(), ("hash",)]),
+)
+DEMANDS = st.sampled_from(
+    [NodeDemand(), NodeDemand(((ZONE, "z1"),)), NodeDemand((), (NodeTerm((Requirement(ZONE, "Exists"),)),))]
+)
+PLACEMENTS = st.builds(
+    Placement,
+    requests=st.builds(Requests, cpu=st.sampled_from([0, 500]), memory=st.just(1 << 20)),
+    nodes=DEMANDS,
+    affinity=st.lists(TERMS, max_size=2).map(tuple),
+    anti_affinity=st.lists(TERMS, max_size=2).map(tuple),
+    spread=st.lists(SPREADS, max_size=2).map(tuple),
+    ports=st.sampled_from([(), (HostPort(80),), (HostPort(80, "TCP", "10.0.0.1"),)]),
+)
+PODS = st.builds(
+    lambda namespace, app, hashed, placement, tolerates, leaving: a_pod(
+        "p",
+        namespace,
+        labels={"app": app, **({"hash": hashed} if hashed else {})},
+        placement=placement,
+        tolerations=(Toleration("", "Exists"),) if tolerates else (),
+        deletion_deadline=ago(0) if leaving else None,
+    ),
+    st.sampled_from(["a", "b", "c"]),
+    st.sampled_from(["x", "y", "z"]),
+    st.sampled_from(["", "1", "2"]),
+    PLACEMENTS,
+    st.booleans(),
+    st.booleans(),
+)
+NODES = ("n0", "n1", "n2", "n3")
+ZONES = st.sampled_from(["z1", "z2", "z3", None])
+
+
+def means(term: PodTerm, holder: Pod, other: Pod) -> bool:
+    """Whether a pod's term means another pod."""
+    _, namespaces, chosen, selector = pod_affinity.resolved(term, holder.namespace, holder.labels)
+    near = other.namespace in namespaces or (chosen is not None and chosen.matches(NAMESPACES[other.namespace]))
+    return near and selector.matches(other.labels)
+
+
+def refused_by_pods(pod: Pod, on: Node, nodes: dict[str, Node], placed: Iterable[Placed]) -> str | None:
+    """InterPodAffinity as it is documented: every pod is looked at."""
+    placed = list(placed)
+    terms = pod.placement.affinity
+    if terms:
+        company = [nodes[n] for p, n in placed if all(means(t, pod, p) for t in terms)]
+        if any(t.topology_key not in on.labels for t in terms):
+            return "affinity"
+        near = all(any(_same(t.topology_key, on, c) for c in company) for t in terms)
+        nobody = not any(t.topology_key in c.labels for t in terms for c in company)
+        if not near and not (nobody and all(means(t, pod, pod) for t in terms)):
+            return "affinity"
+    for term in pod.placement.anti_affinity:
+        if any(means(term, pod, p) and _same(term.topology_key, on, nodes[n]) for p, n in placed):
+            return "anti-affinity"
+    for p, n in placed:
+        if any(means(term, p, pod) and _same(term.topology_key, on, nodes[n]) for term in p.placement.anti_affinity):
+            return "existing"
+    return None
+
+
+def _same(key: str, one: Node, other: Node) -> bool:
+    return key in one.labels and one.labels[key] == other.labels.get(key)
+
+
+def skewed(pod: Pod, on: Node, nodes: dict[str, Node], placed: Iterable[Placed]) -> bool:
+    """PodTopologySpread as it is documented: every node and pod is looked at."""
+    placed = list(placed)
+    keys = {c.topology_key for c in pod.placement.spread}
+    for each in pod.placement.spread:
+        selector = spread.selected(each, pod.labels)
+        domains = dict.fromkeys(
+            (n.labels[each.topology_key] for n in nodes.values() if counts_for(pod, each, n, keys)), 0
+        )
+        for p, name in placed:
+            counted = p.namespace == pod.namespace and not p.deleting and selector.matches(p.labels)
+            if counted and selector.requirements and counts_for(pod, each, nodes[name], keys):
+                domains[nodes[name].labels[each.topology_key]] += 1
+        if each.topology_key not in on.labels:
+            return True
+        least = min(domains.values(), default=0) if len(domains) >= each.min_domains else 0
+        here = domains.get(on.labels[each.topology_key], 0)
+        if here + selector.matches(pod.labels) - least > each.max_skew:
+            return True
+    return False
+
+
+def counts_for(pod: Pod, each: Spread, on: Node, keys: set[str]) -> bool:
+    if not keys <= set(on.labels):
+        return False
+    if each.honours_affinity and not pod.placement.nodes.accepts(on.name, on.labels):
+        return False
+    return not each.honours_taints or not on.taints or bool(pod.tolerations)
+
+
+NAMES = {"affinity": "pod affinity rules", "anti-affinity": "pod anti-affinity rules", "existing": "existing pods"}
+
+
+def check(occupancy: Occupancy, nodes: dict[str, Node], placed: list[Placed], asked: Iterable[Pod]) -> None:
+    for pod in asked:
+        kind = occupancy.class_of(pod)
+        for name, seat in occupancy.seats.items():
+            assert seat.node == nodes[name]
+            found = spread.refusal(kind.limits, seat.node.labels)
+            assert (found is not None) is skewed(pod, seat.node, nodes, placed)
+            told = pod_affinity.refusal(seat.node.labels, kind.company, kind.counts_itself, kind.own, kind.meaning)
+            why = refused_by_pods(pod, seat.node, nodes, placed)
+            assert (told is None) is (why is None)
+            assert told is None or (why is not None and NAMES[why] in told.reasons[0])
+        quick = {n for n, seat in occupancy.candidates(kind).items() if occupancy.has_place(kind, seat)}
+        assert quick == {n for n in occupancy.seats if occupancy.refusal(kind, n) is None}
+
+
+@settings(max_examples=examples(150))
+@given(st.data())
+def test_counting_along_is_counting_anew(data: st.DataObject) -> None:
+    nodes = {name: node(name, data.draw(ZONES)) for name in NODES}
+    pods = data.draw(st.lists(PODS, min_size=1, max_size=5))
+    start = [(pod, data.draw(st.sampled_from(NODES))) for pod in pods]
+    first = [replace(pod, node=name) for pod, name in start]
+    occupancy, placed = Occupancy.of(nodes.values(), first, NAMESPACES), list(start)
+    for _ in range(data.draw(st.integers(0, 6))):
+        _step(data, occupancy, nodes, placed, pods)
+    late = data.draw(PODS)
+    check(occupancy, nodes, placed, [*pods, late])
+    anew = Occupancy.of(nodes.values(), [replace(pod, node=name) for pod, name in placed], NAMESPACES)
+    for name, seat in anew.seats.items():
+        kept = occupancy.seats[name].room
+        assert (seat.room.cpu, seat.room.memory, seat.room.pods) == (kept.cpu, kept.memory, kept.pods)
+
+
+def _step(
+    data: st.DataObject, occupancy: Occupancy, nodes: dict[str, Node], placed: list[Placed], pods: list[Pod]
+) -> None:
+    """One thing happens: a pod comes, of a known or a new class, or goes; a node changes, goes or comes."""
+    what = data.draw(st.sampled_from(["put", "new", "take", "change", "drop", "add"]))
+    names = sorted(nodes)
+    if what in ("put", "new") and names:
+        pod = data.draw(st.sampled_from(pods) if what == "put" else PODS)
+        pods.append(pod)
+        placed.append((pod, data.draw(st.sampled_from(names))))
+        occupancy.put(occupancy.class_of(pod), placed[-1][1])
+    elif what == "take" and placed:
+        pod, name = placed.pop(data.draw(st.integers(0, len(placed) - 1)))
+        occupancy.take(occupancy.class_of(pod), name)
+    elif what == "change" and names:
+        name = data.draw(st.sampled_from(names))
+        nodes[name] = node(name, data.draw(ZONES), data.draw(st.booleans()), data.draw(st.booleans()))
+        occupancy.change_node(nodes[name])
+    elif what == "drop" and names:
+        name = data.draw(st.sampled_from(names))
+        occupancy.drop_node(name)
+        del nodes[name]
+        placed[:] = [(pod, n) for pod, n in placed if n != name]
+    elif what == "add":
+        name = f"m{len(nodes)}{data.draw(st.integers(0, 99))}"
+        if name not in nodes:
+            nodes[name] = node(name, data.draw(ZONES), data.draw(st.booleans()))
+            occupancy.add_node(nodes[name])
+
+
+def test_a_pod_that_was_not_put_cannot_be_taken() -> None:
+    occupancy = Occupancy([node("n0", "z1")])
+    kind = occupancy.class_of(a_pod())
+    with pytest.raises(ValueError, match="n0"):
+        occupancy.take(kind, "n0")
+    with pytest.raises(ValueError, match="already"):
+        occupancy.add_node(node("n0", "z1"))
+
+
+def test_pods_that_have_ended_or_have_no_node_take_nothing() -> None:
+    ended = a_pod("done", node="n0", phase="Succeeded", placement=Placement(Requests(cpu=4000)))
+    lost = a_pod("lost", node="gone", placement=Placement(Requests(cpu=4000)))
+    occupancy = Occupancy.of([node("n0", "z1")], [ended, lost])
+    assert (occupancy.seats["n0"].room.cpu, occupancy.seats["n0"].room.pods) == (4000, 20)
+
+
+def test_replicas_are_one_class_and_their_successor_is_not_leaving() -> None:
+    one, other = a_pod("web-0"), a_pod("web-1")
+    leaving = replace(one, deletion_deadline=ago(0))
+    occupancy = Occupancy([])
+    assert occupancy.class_of(one) is occupancy.class_of(other)
+    assert occupancy.class_of(leaving) is not occupancy.class_of(one)
+    assert occupancy.successor_of(leaving) is occupancy.class_of(one)
+
+
+def _volumes() -> Iterator[Volume]:
+    yield Volume("data", VolumeKind.CLAIM, "data-db-0")
+    yield Volume("scratch", VolumeKind.EPHEMERAL, "db-0-scratch")
+    yield Volume("tmp", VolumeKind.EMPTY_DIR)
+
+
+def test_a_successor_keeps_its_claims_but_those_made_for_the_pod() -> None:
+    pod = a_pod("db-0", volumes=tuple(_volumes()))
+    assert Likeness.of(pod).claims == ("data-db-0", "db-0-scratch")
+    assert Likeness.of_successor(pod).claims == ("data-db-0",)
+
+
+def zonal(terms: tuple[NodeTerm, ...]) -> Storage:
+    volume = PersistentVolume("pv", "u", terms=terms)
+    return Storage.of([Claim("default", "data-db-0", "pv")], [volume], [])
+
+
+def test_a_bound_volume_holds_the_pod_in_its_zone() -> None:
+    storage = zonal((NodeTerm((Requirement(ZONE, "In", ("z1",)),)),))
+    occupancy = Occupancy([node("n0", "z1"), node("n1", "z2")], storage=storage)
+    kind = occupancy.successor_of(a_pod("db-0", volumes=tuple(_volumes())))
+    assert list(occupancy.candidates(kind)) == ["n0"]
+    refused = occupancy.refusal(kind, "n1")
+    assert refused is not None
+    assert refused.filter is Filter.VOLUME_BINDING
+    assert refused.reasons == ("node(s) didn't match PersistentVolume's node affinity",)
+
+
+@pytest.mark.parametrize(
+    ("storage", "reason"),
+    [
+        (Storage.of([], [], []), 'persistentvolumeclaim "data-db-0" not found'),
+        (Storage.of([Claim("default", "data-db-0", "pv")], [], []), 'persistentvolume "pv" not found'),
+        (Storage.of([Claim("default", "data-db-0")], [], []), "pod has unbound immediate PersistentVolumeClaims"),
+    ],
+)
+def test_a_volume_that_is_not_there_refuses_every_node(storage: Storage, reason: str) -> None:
+    occupancy = Occupancy([node("n0", "z1")], storage=storage)
+    kind = occupancy.successor_of(a_pod("db-0", volumes=tuple(_volumes())))
+    assert occupancy.reasons(kind) == {reason: 1}
+    assert not occupancy.candidates(kind)
+
+
+def test_what_was_not_read_or_is_not_modelled_is_said() -> None:
+    unread = replace(zonal(()), known=False)
+    odd = Placement(scheduler="mine", gated=True, claims_devices=True)
+    pod = a_pod("db-0", volumes=tuple(_volumes()), placement=odd)
+    occupancy = Occupancy([node("n0", "z1")], storage=unread)
+    told = occupancy.unknown(occupancy.successor_of(pod))
+    assert len(told) == 4
+    assert [word for word in ("scheduler mine", "gates", "devices", "claims or volumes") if word in "".join(told)] == [
+        "scheduler mine", "gates", "devices", "claims or volumes",
+    ]  # fmt: skip
+    assert occupancy.unknown(occupancy.class_of(a_pod())) == ()
+
+
+@pytest.mark.parametrize(
+    ("chosen", "read", "doubts"),
+    [
+        (from_parts({"team": "x"}), False, {"own", "meant"}),
+        (from_parts({"team": "x"}), True, set()),
+        (EVERYTHING, False, set()),
+        (None, False, set()),
+    ],
+)
+def test_namespaces_that_were_not_read_matter_where_their_labels_decide(
+    chosen: Selector | None, read: bool, doubts: set[str]
+) -> None:
+    term = PodTerm(HOST, from_parts({"app": "db"}), namespace_selector=chosen)
+    pods = {
+        "own": a_pod("own", placement=Placement(anti_affinity=(term,))),
+        "meant": a_pod("meant", "other", labels={"app": "db"}),
+        "neither": a_pod("neither"),
+    }
+    occupancy = Occupancy([node("n0", "z1")], {"default": {}, "other": {}} if read else None)
+    kinds = {name: occupancy.class_of(pod) for name, pod in pods.items()}
+    assert {name for name, kind in kinds.items() if occupancy.unknown(kind)} == doubts
+
+
+def test_the_first_filter_that_refuses_is_named() -> None:
+    """As the scheduler does: a cordoned node that is full is only said to be cordoned."""
+    full = a_pod("big", node="n0", placement=Placement(Requests(cpu=4000)))
+    plain = a_pod("web", placement=Placement(Requests(cpu=1000), NodeDemand(((ZONE, "z9"),))))
+    nodes = [node("n0", "z1", tainted=True, cordoned=True), node("n1", "z1", tainted=True), node("n2", "z1")]
+    occupancy = Occupancy.of(nodes, [full])
+    found = [occupancy.refusal(occupancy.class_of(plain), n) for n in occupancy.seats]
+    assert [f.filter for f in found if f] == [
+        Filter.NODE_UNSCHEDULABLE, Filter.TAINT_TOLERATION, Filter.NODE_AFFINITY,
+    ]  # fmt: skip
+
+
+def test_a_node_that_is_cordoned_leaves_the_candidates_and_comes_back() -> None:
+    occupancy = Occupancy([a_node("n0"), a_node("n1")])
+    kind = occupancy.class_of(a_pod())
+    held = occupancy.candidates(kind)
+    assert list(held) == ["n0", "n1"]
+    occupancy.change_node(a_node("n0", unschedulable=True))
+    assert list(held) == ["n1"]
+    occupancy.change_node(a_node("n0"))
+    assert set(held) == {"n0", "n1"}
+    occupancy.drop_node("n1")
+    assert list(held) == ["n0"]
+
+
+def test_an_invalid_requirement_of_a_node_matches_nothing() -> None:
+    term = NodeTerm((Requirement(ZONE, "NotIn", ("not a label!",)),))
+    assert not NodeDemand((), (term,)).accepts("n0", {ZONE: "z1"})
+    assert NodeDemand((), (term, NodeTerm((Requirement(ZONE, "Exists"),)))).accepts("n0", {ZONE: "z1"})
+    assert not NodeDemand((), ()).accepts("n0", {})
+    assert Selector().matches({})

@@ -1,0 +1,280 @@
+"""kubectl drain's filters, requests, waiting and cordoning against upstream's own tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.kubernetes import drain_filters as filters
+from kubectl_eksdoc.kubernetes.cordon import after_patch, can_be_cordoned, needs_update
+from kubectl_eksdoc.kubernetes.discovery import Served, eviction_version
+from kubectl_eksdoc.kubernetes.disruption_targets import End, Left, Limits, Unreadable, Waiting, has_left, look, pause
+from kubectl_eksdoc.kubernetes.drain_filters import (
+    Asked,
+    Decision,
+    FilterOptions,
+    Outcome,
+    PodFilter,
+    Presence,
+    Said,
+    decide,
+    error_texts,
+    warning_text,
+)
+from kubectl_eksdoc.kubernetes.evictions import Next, Removal, RemovalOptions, after_eviction, removals, timed_out_text
+from kubectl_eksdoc.model.pods import Pod
+from tests import raw_facts
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+
+OUTSIDE: Mapping[str, str] = {}
+"""Cases that no rule answers, with the reason: none."""
+
+CASES = raw_facts.cases("drain-filters")
+RUN = [c for c in CASES if c["source"] not in OUTSIDE]
+COUNTS = {
+    "drain": 34,
+    "wait-for-delete": 6,
+    "filter-chain": 4,
+    "delete-or-evict": 4,
+    "skip-deleted": 3,
+    "eviction-support": 3,
+    "namespace-terminating": 2,
+}
+CORDON = raw_facts.cases("cordon")
+CORDON_COUNTS = {"command": 9, "update-needed": 3, "patch": 2, "accepts": 2}
+
+
+def about(what: str, cases: Sequence[dict[str, Any]] = RUN) -> pytest.MarkDecorator:
+    found = [c for c in cases if c["about"] == what]
+    return pytest.mark.parametrize("case", found, ids=[c["source"].rpartition(":")[2] for c in found])
+
+
+def options_of(args: list[str]) -> FilterOptions:
+    known = {"--force", "--ignore-daemonsets", "--delete-emptydir-data=true", "node"}
+    assert set(args) <= known, "an argument this test does not translate"
+    return FilterOptions(
+        force="--force" in args,
+        ignore_daemonsets="--ignore-daemonsets" in args,
+        delete_emptydir_data="--delete-emptydir-data=true" in args,
+    )
+
+
+def presence(pod: Pod, objects: Any) -> Presence:
+    held = {(o["kind"], o["metadata"]["name"]) for o in objects}
+    there = pod.owner is not None and ("DaemonSet", pod.owner.name) in held
+    return Presence.EXISTS if there else Presence.MISSING
+
+
+def decisions(given: Mapping[str, Any]) -> list[Decision]:
+    options = options_of(given["args"])
+    found = []
+    for pod in map(raw_facts.pod, given["pods"]):
+        found.append(decide(pod, Asked(options, NOW, presence(pod, given.get("objects", ())))))
+    return found
+
+
+def served_eviction(server: Mapping[str, Any]) -> str:
+    """What discovery of the table's server offers for evictions."""
+    return "policy/v1" if server["evictionSubresource"] else ""
+
+
+@about("drain")
+def test_drain_removes_the_pods_upstream_removes(case: dict[str, Any]) -> None:
+    given, expect = case["given"], case["expect"]
+    made = decisions(given)
+    errors = error_texts(made)
+    deleted = [] if errors else [d.pod.key for d in made if d.outcome is Outcome.DELETE]
+    asked = removals([d.pod for d in made if d.pod.key in deleted], RemovalOptions(), served_eviction(given["server"]))
+    assert {"evict" if r.evicts else "delete" for r in asked} == ({expect["by"]} if expect["by"] else set())
+    if given["server"].get("removalRequestFails"):
+        assert deleted == expect["attempted"]
+        return
+    assert (deleted, bool(errors)) == (expect["removed"], expect["fatal"])
+    wanted = expect.get("stderrContains", "")
+    assert wanted in f"Warning: {warning_text(made)}"
+
+
+@about("skip-deleted")
+def test_pods_deleted_long_ago_are_skipped(case: dict[str, Any]) -> None:
+    given = case["given"]
+    now = raw_facts.when(given["now"])
+    assert now is not None
+    options = FilterOptions(skip_deleting_after=given["options"]["skipWaitForDeleteTimeoutSeconds"])
+    said = filters.skip_deleted(raw_facts.pod(given["pod"]), Asked(options, now))
+    assert (said is None) == case["expect"]["delete"]
+
+
+def okay(pod: Pod, asked: Asked) -> Said | None:
+    return None
+
+
+def skip(pod: Pod, asked: Asked) -> Said | None:
+    return Said(filters.Filter.MIRROR, Outcome.SKIP)
+
+
+@about("filter-chain")
+def test_more_filters_can_be_appended(case: dict[str, Any]) -> None:
+    given = case["given"]
+    more: tuple[PodFilter, ...] = tuple({"okay": okay, "skip": skip}[n] for n in given["options"]["additionalFilters"])
+    asked = Asked(FilterOptions(force=given["options"]["force"]), NOW)
+    made = [decide(raw_facts.pod(raw), asked, (*filters.FILTERS, *more)) for raw in given["pods"]]
+    assert sum(d.outcome is Outcome.DELETE for d in made) == case["expect"]["podsToDelete"]
+
+
+@about("eviction-support")
+def test_the_version_of_evictions_is_the_one_discovery_offers(case: dict[str, Any]) -> None:
+    served = [Served(**entry) for entry in case["given"]["discovery"]["v1"]]
+    assert eviction_version(served) == (case["expect"]["evictionGroupVersion"] or "")
+
+
+@about("delete-or-evict")
+def test_pods_are_evicted_where_upstream_evicts_them(case: dict[str, Any]) -> None:
+    given, expect = case["given"], case["expect"]
+    pods = [raw_facts.pod(raw) for raw in given["pods"]]
+    options = RemovalOptions(given["options"]["gracePeriodSeconds"], given["options"]["disableEviction"])
+    asked = removals([p for p in pods if p.key in given["remove"]], options, served_eviction(given["server"]))
+    assert all(r.evicts == expect["usingEviction"] for r in asked)
+    assert [body(r) for r in asked if r.evicts] == expect["evictions"]
+    gone = {f"{r.namespace}/{r.name}" for r in asked}
+    assert [p.key for p in pods if p.key not in gone] == expect["remaining"]
+
+
+def body(removal: Removal) -> dict[str, Any]:
+    return {
+        "apiVersion": removal.eviction_version,
+        "metadata": {"name": removal.name, "namespace": removal.namespace},
+        "deleteOptions": {"gracePeriodSeconds": removal.grace_seconds},
+    }
+
+
+def seen(pod: Pod, raw: Mapping[str, Any], what: str) -> Pod | Unreadable | None:
+    """What a read finds under the pod's name, in the words of the table."""
+    if what == "not found":
+        return None
+    if what == "other error":
+        return Unreadable("boom")
+    meta = dict(raw["metadata"])
+    if what == "other uid":
+        meta["uid"] = f"not-{pod.uid}"
+    elif what == "same, deletionTimestamp 100 s ago":
+        meta["deletionTimestamp"] = (NOW - timedelta(seconds=100)).isoformat()
+    elif what == "same, with a deletionTimestamp":
+        meta["deletionTimestamp"] = NOW.isoformat()
+    else:
+        assert what == "same"
+    return raw_facts.pod({**raw, "metadata": meta})
+
+
+def in_seconds(given: Mapping[str, Any], key: str) -> datetime | None:
+    return NOW + timedelta(seconds=given[key]) if key in given else None
+
+
+def waited(given: Mapping[str, Any]) -> tuple[Waiting, datetime]:
+    """kubectl's waiting in virtual time: how it ended and when. The table's last reads are repeated for ever."""
+    options, raws = given["options"], {raw_facts.pod(raw).key: raw for raw in given["pods"]}
+    limits = Limits(
+        timedelta(seconds=options["intervalSeconds"]),
+        in_seconds(options, "timeoutSeconds"),
+        in_seconds(options, "contextTimeoutSeconds"),
+    )
+    waiting, now = Waiting(tuple(raw_facts.pod(raw) for raw in raws.values())), NOW
+    for number in range(1000):
+        answers = given["getPod"][min(number, len(given["getPod"]) - 1)]
+        reads = {pod.key: seen(pod, raws[pod.key], answers[pod.name]) for pod in waiting.pods}
+        # The table tells ages by the clock of its start.
+        waiting = look(waiting, reads, NOW, options["skipWaitForDeleteTimeoutSeconds"])
+        if waiting.end is not None:
+            return waiting, now
+        paused = pause(now, limits)
+        now = paused.until
+        if paused.end is not None:
+            return replace(waiting, end=paused.end), now
+    raise AssertionError("it waits for ever")
+
+
+@about("wait-for-delete")
+def test_waiting_ends_when_upstreams_does(case: dict[str, Any]) -> None:
+    given, expect = case["given"], case["expect"]
+    ended, at = waited(given)
+    assert bool(ended.pods) == expect["pendingPods"]
+    ends = {
+        None: {End.ALL_LEFT},
+        "DeadlineExceeded": {End.TIMED_OUT},
+        "any": {End.CANCELLED, End.READ_FAILED},
+    }
+    assert ended.end in ends[expect["error"]]
+    assert (ended.error == "boom") == (ended.end is End.READ_FAILED)
+    if "returnsBeforeSeconds" in expect:
+        assert at < NOW + timedelta(seconds=expect["returnsBeforeSeconds"])
+
+
+@about("namespace-terminating")
+def test_a_pod_of_a_namespace_that_goes_is_asked_until_it_is_marked(case: dict[str, Any]) -> None:
+    given, expect = case["given"], case["expect"]
+    server, options, raw = given["server"], given["options"], given["pods"][0]
+    answer, deadline = server["evictionAnswer"], in_seconds(options, "timeoutSeconds")
+    assert deadline is not None
+    pod = current = raw_facts.pod(raw)
+    reads, now, error = list(server["getPod"]), NOW, None
+
+    def read() -> Pod | None:
+        found = seen(pod, raw, reads.pop(0) if len(reads) > 1 else reads[0])
+        assert not isinstance(found, Unreadable)
+        return found
+
+    while (step := after_eviction(answer["code"], [answer["cause"]], current.deleting)) is Next.RETRY:
+        now += timedelta(seconds=options["evictErrorRetryDelaySeconds"])
+        if now >= deadline:
+            error = timed_out_text(pod, f"{options['timeoutSeconds'] * 1000:g}ms")
+            break
+        current = read() or current
+    assert (step is Next.WAIT) == (error is None)
+    assert error is not None or has_left(pod, read(), now) is Left.GONE
+    assert error == expect["error"]
+
+
+@about("update-needed", CORDON)
+def test_a_node_is_patched_only_where_it_changes(case: dict[str, Any]) -> None:
+    given = case["given"]
+    assert needs_update(raw_facts.node(given["node"]), given["desired"]) == case["expect"]["updateNeeded"]
+
+
+@about("command", CORDON)
+def test_cordon_and_uncordon_change_the_nodes_they_name(case: dict[str, Any]) -> None:
+    given, expect = case["given"], case["expect"]
+    held = {n.name: n for n in map(raw_facts.node, given["nodes"])}
+    named = [arg.removeprefix("node/") for arg in given["args"]]
+    desired = given["command"] == "cordon"
+    fatal = any(name not in held for name in named)
+    patched = [] if fatal else [name for name in named if needs_update(held[name], desired)]
+    after = {name: desired if name in patched else node.unschedulable for name, node in held.items()}
+    assert (fatal, after) == (expect["fatal"], expect["unschedulable"])
+    assert bool(patched) == expect.get("patched", bool(patched))
+
+
+@about("patch", CORDON)
+def test_a_node_counts_as_changed_only_when_the_server_changed_it(case: dict[str, Any]) -> None:
+    given, expect = case["given"], case["expect"]
+    accepted = not given["server"]["patchAndUpdateFail"]
+    node = after_patch(raw_facts.node(given["node"]), given["desired"], accepted)
+    assert (not accepted, node.unschedulable) == (expect["error"], expect["localNodeUnschedulable"])
+
+
+@about("accepts", CORDON)
+def test_only_nodes_are_cordoned(case: dict[str, Any]) -> None:
+    asked = case["given"]["object"]
+    assert can_be_cordoned(asked["apiVersion"], asked["kind"]) == (not case["expect"]["error"])
+
+
+def test_every_case_is_run() -> None:
+    for cases, run, counts in ((CASES, RUN, COUNTS), (CORDON, CORDON, CORDON_COUNTS)):
+        assert len({c["source"] for c in cases}) == len(cases)
+        assert dict(Counter(c["about"] for c in run)) == counts, "a kind of case that no test here runs"
+    assert {c["source"] for c in CASES} - {c["source"] for c in RUN} == set(OUTSIDE)
+    assert (len(CASES), len(RUN), len(OUTSIDE), len(CORDON)) == (56, 56, 0, 16)

@@ -1,0 +1,134 @@
+"""What kubectl's filters say of one pod, alone and together, and the texts that come of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.kubernetes.drain_filters import (
+    DAEMONSET_FATAL,
+    DAEMONSET_WARNING,
+    LOCAL_STORAGE_FATAL,
+    LOCAL_STORAGE_WARNING,
+    UNMANAGED_FATAL,
+    UNMANAGED_WARNING,
+    Asked,
+    Decision,
+    Filter,
+    FilterOptions,
+    Outcome,
+    Presence,
+    decide,
+    error_texts,
+    warning_text,
+)
+from kubectl_eksdoc.model.pods import MIRROR, Pod
+from kubectl_eksdoc.model.selectors import parse
+from tests.builders import NOW, a_claimed, a_hostpath, a_pod, ago, an_emptydir
+
+DAEMON = a_pod("agent-1", owner="DaemonSet/agent")
+STATIC = a_pod("kube-static", owner="Node/old-0", annotations={MIRROR: ""})
+BARE = a_pod("bare", owner=None)
+SCRATCH = a_pod("scratch", volumes=(an_emptydir(),))
+BARE_SCRATCH = a_pod("both", owner=None, volumes=(an_emptydir(),))
+ALL_FLAGS: dict[str, Any] = {"ignore_daemonsets": True, "delete_emptydir_data": True, "force": True}
+
+
+def decided(pod: Pod, daemon_set: Presence = Presence.EXISTS, **options: Any) -> Decision:
+    return decide(pod, Asked(FilterOptions(**options), NOW, daemon_set))
+
+
+def said(decision: Decision) -> list[tuple[Filter, Outcome]]:
+    return [(s.filter, s.outcome) for s in decision.said]
+
+
+@pytest.mark.parametrize("pod", [a_pod(), a_pod(volumes=(a_hostpath(), a_claimed("data")))])
+def test_most_pods_go_without_a_word(pod: Pod) -> None:
+    assert (said(decided(pod)), decided(pod).outcome) == ([], Outcome.DELETE)
+
+
+@pytest.mark.parametrize(
+    ("pod", "options", "outcome", "message"),
+    [
+        (DAEMON, {}, Outcome.ERROR, DAEMONSET_FATAL),
+        (DAEMON, {"force": True}, Outcome.ERROR, DAEMONSET_FATAL),
+        (DAEMON, {"ignore_daemonsets": True}, Outcome.SKIP, DAEMONSET_WARNING),
+        (STATIC, ALL_FLAGS, Outcome.SKIP, ""),
+        (SCRATCH, {"force": True}, Outcome.ERROR, LOCAL_STORAGE_FATAL),
+        (SCRATCH, {"delete_emptydir_data": True}, Outcome.DELETE, LOCAL_STORAGE_WARNING),
+        (BARE, {"delete_emptydir_data": True}, Outcome.ERROR, UNMANAGED_FATAL),
+        (BARE, {"force": True}, Outcome.DELETE, UNMANAGED_WARNING),
+        (a_pod(volumes=(an_emptydir(medium="Memory"),)), {}, Outcome.ERROR, LOCAL_STORAGE_FATAL),
+        (a_pod(labels={"app": "web"}), {"pod_selector": parse("app=api")}, Outcome.SKIP, ""),
+    ],
+)
+def test_one_pod(pod: Pod, options: dict[str, Any], outcome: Outcome, message: str) -> None:
+    decision = decided(pod, **options)
+    assert decision.decisive is not None
+    assert (decision.outcome, decision.decisive.message) == (outcome, message)
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+@pytest.mark.parametrize("owner", [None, "DaemonSet/agent", "Job/etl"])
+def test_finished_pods_go_whatever_they_are(phase: str, owner: str | None) -> None:
+    pod = a_pod(phase=phase, owner=owner, volumes=(an_emptydir(),))
+    assert said(decided(pod, Presence.UNKNOWN)) == []
+
+
+@pytest.mark.parametrize(
+    ("presence", "force", "outcome"),
+    [
+        (Presence.MISSING, False, Outcome.ERROR),
+        (Presence.MISSING, True, Outcome.DELETE),
+        (Presence.UNKNOWN, True, Outcome.UNKNOWN),
+    ],
+)
+def test_a_daemon_set_that_is_gone_or_was_not_read(presence: Presence, force: bool, outcome: Outcome) -> None:
+    decision = decided(DAEMON, presence, ignore_daemonsets=True, force=force)
+    assert decision.outcome is outcome
+    if presence is Presence.MISSING:
+        assert decision.said[0].message == 'daemonsets.apps "agent" not found'
+    else:
+        assert (decision.kubectl_error, decision.kubectl_warning) == ("", "")
+
+
+@pytest.mark.parametrize(("seconds", "limit", "outcome"), [(21, 20, "skip"), (20.9, 20, "delete"), (99, 0, "delete")])
+def test_pods_past_their_deadline(seconds: float, limit: int, outcome: str) -> None:
+    pod = a_pod(deletion_deadline=ago(seconds))
+    assert decided(pod, skip_deleting_after=limit).outcome.value == outcome
+
+
+def test_every_verdict_is_kept_also_after_the_one_that_decides() -> None:
+    assert said(decided(BARE_SCRATCH)) == [
+        (Filter.LOCAL_STORAGE, Outcome.ERROR),
+        (Filter.UNREPLICATED, Outcome.ERROR),
+    ]
+    assert decided(BARE_SCRATCH).kubectl_error == LOCAL_STORAGE_FATAL
+
+
+def test_kubectl_shows_the_last_warning_and_we_keep_both() -> None:
+    decision = decided(BARE_SCRATCH, force=True, delete_emptydir_data=True)
+    assert [s.message for s in decision.said] == [LOCAL_STORAGE_WARNING, UNMANAGED_WARNING]
+    assert (decision.kubectl_warning, decision.kubectl_error) == (UNMANAGED_WARNING, "")
+
+
+def test_an_error_hides_the_warning_before_it() -> None:
+    decision = decided(BARE_SCRATCH, delete_emptydir_data=True)
+    assert (decision.kubectl_warning, decision.kubectl_error) == ("", UNMANAGED_FATAL)
+
+
+def test_the_texts_of_a_node() -> None:
+    mixed = [decided(p, ignore_daemonsets=True) for p in (BARE, SCRATCH, DAEMON, a_pod("bare-2", owner=None))]
+    assert error_texts(mixed) == (
+        "cannot delete Pods that declare no controller (use --force to override): default/bare, default/bare-2",
+        "cannot delete Pods with local storage (use --delete-emptydir-data to override): default/scratch",
+    )
+    assert warning_text(mixed) == "ignoring DaemonSet-managed Pods: default/agent-1"
+
+
+def test_warnings_are_grouped_and_joined() -> None:
+    mixed = [decided(p, force=True, ignore_daemonsets=True) for p in (DAEMON, BARE)]
+    assert warning_text(mixed) == (
+        "ignoring DaemonSet-managed Pods: default/agent-1; deleting Pods that declare no controller: default/bare"
+    )

@@ -1,0 +1,155 @@
+"""Each record of the package's knowledge can be read, says where it is from, and stands there once."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, get_type_hints
+
+import pytest
+
+from kubectl_eksdoc.addon_diff.effects import Effect
+from kubectl_eksdoc.addon_diff.manifests import Manifest
+from kubectl_eksdoc.addon_diff.rendering import Applied
+from kubectl_eksdoc.addon_diff.terraform.leaving import Loss
+from kubectl_eksdoc.amazon.upgrades.addon_needs import Need, Table
+from kubectl_eksdoc.amazon.upgrades.amis import Amis
+from kubectl_eksdoc.amazon.upgrades.calendar import CalendarRow
+from kubectl_eksdoc.amazon.upgrades.conversions import ByHand
+from kubectl_eksdoc.amazon.upgrades.custom_apis import CustomApi
+from kubectl_eksdoc.amazon.upgrades.gotchas import Gotcha
+from kubectl_eksdoc.amazon.upgrades.removed_apis import RemovedApi
+from kubectl_eksdoc.amazon.upgrades.software import Software
+from kubectl_eksdoc.check.symptoms import Causes
+from kubectl_eksdoc.coredns_lameduck import shutdown
+from kubectl_eksdoc.imds_probe.programs import LogLine, Program
+from kubectl_eksdoc.model.asked import Confidence
+from kubectl_eksdoc.model.knowledge import Source, file, made, records, sections
+from kubectl_eksdoc.model.versions import Version
+from tests.contracts.source import PACKAGE
+
+Doc = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What the records of a file are made into, and the fields by which they are told apart."""
+
+    of: type[Any]
+    key: tuple[str, ...]
+    sections: Mapping[str, type[Any]] = field(default_factory=dict)
+
+
+SUBJECTS = {
+    "addon_manifests": Subject(Manifest, ("addon", "version")),
+    "amis": Subject(Amis, ("family",)),
+    "metadata_log_lines": Subject(LogLine, ("text",)),
+    "calendar": Subject(CalendarRow, ("version",)),
+    "custom_apis": Subject(CustomApi, ("api_version", "kinds")),
+    "removed_apis": Subject(RemovedApi, ("api_version", "kind")),
+    "conversions": Subject(ByHand, ("kinds", "api_versions", "what")),
+    "coredns_log_lines": Subject(shutdown.Symptom, ("parts",)),
+    "field_effects": Subject(Effect, ("fields",)),
+    "release_notes": Subject(Gotcha, ("id",)),
+    "symptoms": Subject(Causes, ("symptom",)),
+    "software": Subject(
+        Software,
+        ("name",),
+        {"applied": Applied, "deleted": Loss, "metadata": Program, "compatibility": Table, "needs": Need},
+    ),
+}
+
+
+def faults(subject: Subject, told: Doc) -> Iterator[str]:
+    """What is wrong with a file, a sentence for each fault, that names the record."""
+    yield from (f"the head has no {part}" for part in ("about", "source", "records") if part not in told)
+    keys = [" ".join(str(each.get(part, "")) for part in subject.key) for each in told["records"]]
+    yield from (f"{key}: there are {count} records of it" for key, count in Counter(keys).items() if count > 1)
+    for key, each in zip(keys, told["records"], strict=True):
+        whole = {name: value for name, value in each.items() if name not in subject.sections}
+        yield from (f"{key}: {fault}" for fault in _faults(subject.of, whole, told["source"]))
+        for name in subject.sections.keys() & each.keys():
+            source = {**told["source"], **each["source"]}
+            for part in each[name] if isinstance(each[name], list) else [each[name]]:
+                beside = {"name": key, "images": each.get("images", [])}
+                shared = {field: beside[field] for field in beside if field in get_type_hints(subject.sections[name])}
+                found = _faults(subject.sections[name], {**shared, **part}, source)
+                yield from (f"{key}, {name}: {fault}" for fault in found)
+
+
+def _faults(of: type[Any], told: Doc, beside: Doc) -> Iterator[str]:
+    source = {**beside, **told.get("source", {})}
+    lacking = [part for part in ("document", "read", "confidence") if not source.get(part)]
+    yield from (f"its source has no {part} (give it one, or the file's head)" for part in lacking)
+    try:
+        made(of, {**told, "source": source})
+    except (TypeError, ValueError, KeyError) as error:
+        yield str(error)
+
+
+def test_every_file_is_read_by_somebody() -> None:
+    assert {path.stem for path in (PACKAGE / "knowledge").glob("*.json")} == {*SUBJECTS, "findings"}
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_its_records_are_whole(name: str) -> None:
+    assert list(faults(SUBJECTS[name], file(name))) == []
+
+
+_GOOD = {"version": "1.14", "upstream": None, "released": "2019-09-04", "standard_ends": "2020-12-08"}
+_GOOD |= {"extended_ends": None, "source": {"document": "EKS user guide"}}
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({}, ""),
+        ({"version": "new"}, "'new' is no version"),
+        ({"released": "yesterday"}, "yesterday"),
+        ({"relased": "2019-09-04"}, "CalendarRow has no field relased, but version, upstream, released"),
+        ({"source": {}}, "its source has no document"),
+        ({"source": {"document": "EKS user guide", "confidence": "sure"}}, "'SURE'"),
+        ({"source": {"document": 5}}, "5 is no str"),
+    ],
+)
+def test_a_fault_is_said_of_its_record(change: Doc, fault: str) -> None:
+    told: Any = {"about": "", "source": {"read": "2026-11-20", "confidence": "high"}, "records": [{**_GOOD, **change}]}
+    found = list(faults(SUBJECTS["calendar"], told))
+    assert (
+        (found == []) if not fault else (fault in found[0] and found[0].startswith(f"{(_GOOD | change)['version']}: "))
+    )
+
+
+def test_a_field_that_is_missing_and_a_record_that_is_there_twice_are_seen() -> None:
+    short = {name: value for name, value in _GOOD.items() if name != "released"}
+    told: Any = {"about": "", "source": {"read": "2026-11-20", "confidence": "high"}, "records": [_GOOD, short]}
+    twice, missing = faults(SUBJECTS["calendar"], told)
+    assert (twice, "'released'" in missing) == ("1.14: there are 2 records of it", True)
+
+
+def test_no_image_or_label_is_that_of_two() -> None:
+    """The first would hide the second."""
+    known = records(Software, "software")
+    for told in ([image for each in known for image in each.images], [pair for each in known for pair in each.labels]):
+        assert [each for each, count in Counter(told).items() if count > 1] == []
+
+
+def test_values_end_in_objects_of_their_addon() -> None:
+    for addon in sections(Applied, "software", "applied"):
+        assert {rule.of for rule in addon.values} <= {f"{each.kind} {each.name}" for each in addon.objects}
+
+
+def test_a_record_has_what_the_head_says_of_all() -> None:
+    (first, *_) = records(CalendarRow, "calendar")
+    assert first.version == Version(1, 14)
+    assert first.source == Source("EKS user guide git history", Confidence.MEDIUM, date(2026, 11, 20))
+
+
+def test_files_are_written_as_json_writes_them_in_lines() -> None:
+    """So that a change of a record is a change of its lines."""
+    for name in SUBJECTS:
+        text = (PACKAGE / "knowledge" / f"{name}.json").read_text(encoding="utf-8")
+        assert json.loads(text) == file(name) and max(map(len, text.splitlines())) < 500 and text.endswith("}\n")

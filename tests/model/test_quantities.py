@@ -1,0 +1,96 @@
+"""Amounts are read exactly and strictly, as apimachinery's ParseQuantity reads them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.model.quantities import NANOS, InvalidQuantity, millis, nanos, wholes
+
+SUFFIXES = {
+    "": Fraction(1), "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000),
+    "k": Fraction(10**3), "M": Fraction(10**6), "G": Fraction(10**9), "T": Fraction(10**12), "P": Fraction(10**15),
+    "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30), "Ti": Fraction(2**40), "Pi": Fraction(2**50),
+}  # fmt: skip
+MOST = (2**63 - 1) * NANOS
+
+
+@pytest.mark.parametrize(
+    ("text", "milli", "whole"),
+    [
+        ("0", 0, 0),
+        ("100m", 100, 1),
+        ("0.1", 100, 1),
+        (".5", 500, 1),
+        ("5.", 5000, 5),
+        ("1.5Gi", 1610612736000, 1610612736),
+        ("2e3", 2_000_000, 2000),
+        ("2E3", 2_000_000, 2000),
+        ("1E", 10**21, 10**18),
+        ("12e-1", 1200, 2),
+        ("+1k", 1_000_000, 1000),
+        ("1u", 1, 1),
+        ("100n", 1, 1),
+        ("0.0000000001", 1, 1),
+        ("-1500m", -1500, -1),
+        ("129e6", 129 * 10**9, 129 * 10**6),
+        ("76224326324", 76224326324000, 76224326324),
+    ],
+)
+def test_amounts(text: str, milli: int, whole: int) -> None:
+    assert (millis(nanos(text)), wholes(nanos(text))) == (milli, whole)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "1 ", " 1", "m", ".", "-", "+-1", "1K", "1mi", "1ki", "1Gb", "1e", "1e+", "1.2.3", "0x10", "1_000",
+     "١", "1e3m", "1Gim", "NaN", "inf", "1,5", "1\n", "1" * 65],
+)  # fmt: skip
+def test_what_is_no_amount(text: str) -> None:
+    with pytest.raises(InvalidQuantity):
+        nanos(text)
+
+
+NUMBERS = st.one_of(
+    st.integers(0, 10**12).map(str),
+    st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)).map(lambda pair: f"{pair[0]}.{pair[1]}"),
+)
+
+
+@given(NUMBERS, st.sampled_from(sorted(SUFFIXES)), st.sampled_from(["", "+", "-"]))
+def test_an_amount_is_what_it_says_rounded_away_from_zero(number: str, suffix: str, sign: str) -> None:
+    exact = Fraction(number) * SUFFIXES[suffix] * NANOS
+    size = min(math.ceil(exact), MOST)
+    assert nanos(f"{sign}{number}{suffix}") == (-size if sign == "-" else size)
+
+
+@given(NUMBERS, st.integers(-30, 30))
+def test_exponents(number: str, power: int) -> None:
+    exact = Fraction(number) * Fraction(10) ** power * NANOS
+    assert nanos(f"{number}e{power}") == min(math.ceil(exact), MOST)
+
+
+@given(st.integers(1, 9), st.sampled_from(["e9999", "e-9999", "Ei", "E"]))
+def test_far_exponents_are_cut_not_computed(number: int, suffix: str) -> None:
+    found = nanos(f"{number}{suffix}")
+    assert found == (1 if "-" in suffix else min(number * 2**60 * NANOS, MOST) if suffix == "Ei" else
+                     min(number * 10**18 * NANOS, MOST) if suffix == "E" else MOST)  # fmt: skip
+
+
+@given(st.text(max_size=12))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        nanos(text)
+    except InvalidQuantity as error:
+        assert repr(text) in str(error)
+
+
+@given(st.lists(st.integers(0, 10**12), max_size=5))
+def test_rounding_comes_after_adding(amounts: list[int]) -> None:
+    total = sum(nanos(f"{a}n") for a in amounts)
+    assert wholes(total) == math.ceil(Fraction(sum(amounts), NANOS))
+    assert millis(total) == math.ceil(Fraction(sum(amounts), 10**6))

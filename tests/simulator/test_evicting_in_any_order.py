@@ -1,0 +1,159 @@
+"""Evictions in any order, at any pace, while everybody works: no budget is exceeded, and nothing is lost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.embedded.loading import StoredFacts
+from kubectl_eksdoc.kubernetes.evictions import EvictionRequest
+from kubectl_eksdoc.model.api_objects import Doc, at
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.simulator.kubelets import NEVER
+from kubectl_eksdoc.simulator.plane import ControlPlane, Lags
+from kubectl_eksdoc.simulator.store import Change, What
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
+from tests.examples import examples
+
+START = datetime(2026, 11, 20, 8, tzinfo=timezone.utc)
+BUDGETS = "poddisruptionbudgets.policy"
+LIMITS = ["minAvailable", "maxUnavailable"]
+AMOUNTS = st.integers(0, 6) | st.integers(0, 100).map(lambda percent: f"{percent}%")
+APPS = st.lists(
+    st.tuples(st.sampled_from(["ReplicaSet", "StatefulSet"]), st.integers(1, 6), st.sampled_from(LIMITS), AMOUNTS),
+    min_size=1,
+    max_size=3,
+)
+ASKS = st.lists(st.tuples(st.integers(0, 20), st.sampled_from([0.0, 0.0, 0.01, 0.3, 2.0, 7.0])), max_size=40)
+"""Which pod is asked for, of those that are there, and how long after the ask before."""
+
+
+class Paced:
+    """Pods start and stop within seconds, no two alike."""
+
+    def __init__(self, seconds: list[float]) -> None:
+        self._seconds = seconds
+
+    def start_s(self, pod: Pod) -> float:
+        return self._seconds[sum(pod.uid.encode()) % len(self._seconds)]
+
+    def stop_s(self, pod: Pod) -> float:
+        return self._seconds[sum(pod.uid.encode()) % 7 % len(self._seconds)]
+
+    def run_s(self, pod: Pod) -> float:
+        return NEVER
+
+
+class Guarded:
+    """Applications with a budget each, at rest; `healthy` counts with every change, from the documents alone."""
+
+    def __init__(self, apps: list[Any], seconds: list[float], lags: Lags) -> None:
+        self.plane = ControlPlane(START, StoredFacts(), 5)
+        self.apps = {f"app-{place}": app for place, app in enumerate(apps)}
+        self._load("namespaces", "Namespace", "v1", {"name": "default"})
+        capacity = {"cpu": "64", "memory": "256Gi", "pods": "110"}
+        status = {"capacity": capacity, "allocatable": capacity, "conditions": [{"type": "Ready", "status": "True"}]}
+        for place in range(3):
+            self._load("nodes", "Node", "v1", {"name": f"n{place}"}, spec={}, status=status)
+        for name, (kind, replicas, limit, amount) in self.apps.items():
+            self._application(name, kind, replicas, {limit: amount})
+        self.plane.start(Paced(seconds), every_controller, lags)
+        self.pass_s(60)
+        self.evicted: set[str] = set()
+        self.gone: set[str] = set()
+        self.plane.store.listen(self._look)
+
+    def pass_s(self, seconds: float) -> None:
+        self.plane.agenda.run_until(self.plane.agenda.seconds + seconds)
+
+    def evict(self, place: int) -> bool:
+        """Whether it was granted; not, if there is no pod to ask for."""
+        pods = list(self.plane.store.list("pods"))
+        if not pods:
+            return False
+        pod = pods[place % len(pods)]
+        self.evicted.add(pod.uid)
+        granted = self.plane.evictions.evict(EvictionRequest(name=pod.key[1], url_name=pod.key[1], namespace="default"))
+        return granted.ok
+
+    def healthy(self, app: str) -> int:
+        return sum(_ready(item.doc) and not item.leaving for item in self._pods(app))
+
+    def desired(self, app: str) -> int:
+        """By the words of the API reference."""
+        _, replicas, limit, amount = self.apps[app]
+        count = amount if isinstance(amount, int) else math.ceil(int(amount[:-1]) * replicas / 100)
+        return int(count if limit == "minAvailable" else max(0, replicas - count))
+
+    def at_rest(self) -> dict[str, tuple[int, int]]:
+        return {app: (len(list(self._pods(app))), self.healthy(app)) for app in self.apps}
+
+    def _look(self, change: Change) -> None:
+        if change.item.resource == BUDGETS:
+            assert change.item.doc["status"]["disruptionsAllowed"] >= 0
+        if change.item.resource == "pods":
+            if change.what is What.DELETED:
+                self.gone.add(change.item.uid)
+            app = change.item.doc["metadata"]["labels"]["app"]
+            if change.what is not What.ADDED and change.before is not None and _ready(change.before.doc):
+                assert self.healthy(app) >= min(self.desired(app), self.apps[app][1]), f"{app} is below its budget"
+
+    def _pods(self, app: str) -> Iterator[Any]:
+        return (p for p in self.plane.store.list("pods") if p.doc["metadata"]["labels"]["app"] == app)
+
+    def _application(self, name: str, kind: str, replicas: int, limit: Doc) -> None:
+        labels = {"app": name}
+        template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "x:1"}]}}
+        spec: Doc = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
+        if kind == "StatefulSet":
+            spec |= {"serviceName": name, "podManagementPolicy": "Parallel"}
+        meta = {"name": name, "namespace": "default", "generation": 1}
+        self._load(f"{kind.lower()}s.apps", kind, "apps/v1", meta, spec=spec, status={})
+        guarding = {**limit, "selector": {"matchLabels": labels}}
+        self._load(BUDGETS, "PodDisruptionBudget", "policy/v1", meta, spec=guarding, status={})
+
+    def _load(self, resource: str, kind: str, version: str, meta: Doc, **more: Doc) -> None:
+        uid = {"uid": f"{kind} {meta['name']}", "creationTimestamp": "2026-11-20T08:00:00Z"}
+        self.plane.load(resource, [{"kind": kind, "apiVersion": version, "metadata": {**meta, **uid}, **more}])
+
+
+def _ready(doc: Doc) -> bool:
+    conditions = at(doc, "status", "conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+@settings(max_examples=examples(60))
+@given(
+    APPS,
+    ASKS,
+    st.lists(st.floats(0.0, 20.0), min_size=1, max_size=5),
+    st.builds(Lags, st.floats(0, 1), st.floats(0, 1), st.floats(0, 3), st.floats(0, 1)),
+)
+def test_no_budget_is_exceeded_and_nothing_is_lost(
+    apps: list[Any], asks: list[tuple[int, float]], seconds: list[float], lags: Lags
+) -> None:
+    world = Guarded(apps, seconds, lags)
+    whole = {app: (replicas, replicas) for app, (_, replicas, _, _) in world.apps.items()}
+    assert world.at_rest() == whole
+    for place, pause_s in asks:
+        world.pass_s(pause_s)
+        world.evict(place)
+    assert world.gone <= world.evicted, "nobody goes who was not asked to"
+    world.pass_s(400)
+    assert world.at_rest() == whole, "everyone is replaced"
+
+
+@given(APPS)
+@settings(max_examples=examples(30))
+def test_every_pod_that_can_be_spared_is_granted(apps: list[Any]) -> None:
+    """A server that refused everything would exceed no budget either."""
+    world = Guarded(apps, [5.0], Lags())
+    for place in range(sum(replicas for _, replicas, _, _ in apps)):
+        world.evict(place)
+    for app, (_, replicas, _, _) in world.apps.items():
+        assert replicas - world.healthy(app) == max(0, replicas - world.desired(app))

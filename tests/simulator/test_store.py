@@ -1,0 +1,147 @@
+"""The store against the plainest one there is: a copy of everything at each version."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.simulator.store import Change, Expired, Key, Stale, Store, What
+
+RESOURCES = ("pods", "leases.coordination.k8s.io")
+KEYS: list[Key] = [(namespace, name) for namespace in ("a", "a-b", "a0", "") for name in ("x", "x-y", "x.y", "z")]
+"""Names that etcd sorts as text with the slash in it: ``a-b/x`` is before ``a/x``."""
+
+DEEDS = st.lists(
+    st.tuples(st.sampled_from(["put", "put", "put", "remove", "compact", "forget"]), st.sampled_from(RESOURCES),
+              st.sampled_from(KEYS), st.integers(0, 2)),
+    max_size=40,
+)  # fmt: skip
+Objects = dict[Key, dict[str, Any]]
+
+
+class Plain:
+    """What was there after each version, and every change, next to a store that all of it is done to."""
+
+    def __init__(self, kept: int) -> None:
+        self.store = Store(kept=kept)
+        self.kept = kept
+        self.after: list[dict[str, Objects]] = [{resource: {} for resource in RESOURCES}]
+        self.changes: list[tuple[int, str, What, Key]] = []
+        self.compacted = 0
+        self.oldest = dict.fromkeys(RESOURCES, 0)
+
+    def do(self, what: str, resource: str, key: Key, value: int) -> None:
+        if what == "compact":
+            self.store.compact()
+            self.compacted = self.store.version
+        elif what == "forget":
+            self.store.forget()
+            self.oldest = dict.fromkeys(RESOURCES, self.store.version)
+        else:
+            self._write(what, resource, key, value)
+
+    def _write(self, what: str, resource: str, key: Key, value: int) -> None:
+        there = self.store.get(resource, key)
+        doc = {"metadata": {"name": key[1]}, "value": value}
+        if what == "remove":
+            if there is not None:
+                self.store.remove(there)
+                self._note(resource, What.DELETED, key, None)
+        elif there is None:
+            made = self.store.add(resource, key, doc)
+            self._note(resource, What.ADDED, key, made.doc)
+        elif there.doc["value"] != value:
+            made = self.store.replace(there, doc)
+            self._note(resource, What.MODIFIED, key, made.doc)
+        else:
+            assert self.store.replace(there, there.doc) is there, "the same is not written again"
+
+    def _note(self, resource: str, what: What, key: Key, doc: dict[str, Any] | None) -> None:
+        state = copy.deepcopy(self.after[-1])
+        if doc is None:
+            del state[resource][key]
+        else:
+            state[resource][key] = copy.deepcopy(doc)
+        self.after.append(state)
+        self.changes.append((len(self.after) - 1, resource, what, key))
+        mine = [number for number, of, _, _ in self.changes if of == resource and number > self.oldest[resource]]
+        if len(mine) > self.kept:
+            self.oldest[resource] = mine[0]
+
+
+def done(deeds: list[Any], kept: int = 1000) -> Plain:
+    plain = Plain(kept)
+    for deed in deeds:
+        plain.do(*deed)
+    assert plain.store.version == len(plain.after) - 1, "each change has the next version"
+    return plain
+
+
+@given(DEEDS)
+def test_lists_are_sorted_as_etcd_sorts_them(deeds: list[Any]) -> None:
+    plain = done(deeds)
+    for resource in RESOURCES:
+        there = plain.after[-1][resource]
+        listed = {item.key: item.doc for item in plain.store.list(resource)}
+        assert list(listed.items()) == sorted(there.items(), key=lambda entry: "/".join(entry[0]))
+        for namespace in ("a", "a-b", "a0"):
+            keys = [item.key for item in plain.store.list(resource, namespace)]
+            assert keys == [key for key in listed if key[0] == namespace]
+
+
+@given(DEEDS, st.integers(1, 1000))
+def test_a_list_of_a_version_is_what_was_there_then(deeds: list[Any], kept: int) -> None:
+    plain = done(deeds, kept)
+    for version, state in enumerate(plain.after):
+        for resource in RESOURCES:
+            if version < max(plain.oldest[resource], plain.compacted):
+                with pytest.raises(Expired):
+                    plain.store.as_of(resource, version)
+            else:
+                then = {key: item.doc for key, item in plain.store.as_of(resource, version).items()}
+                assert then == state[resource]
+
+
+@given(DEEDS, st.integers(1, 1000))
+def test_changes_since_a_version_are_all_of_them_and_each_once(deeds: list[Any], kept: int) -> None:
+    plain = done(deeds, kept)
+    for version in range(len(plain.after)):
+        for resource in RESOURCES:
+            if version < plain.oldest[resource]:
+                with pytest.raises(Expired):
+                    plain.store.since(resource, version)
+                continue
+            told = [(c.version, c.item.resource, c.what, c.item.key) for c in plain.store.since(resource, version)]
+            assert told == [change for change in plain.changes if change[0] > version and change[1] == resource]
+
+
+@given(DEEDS)
+def test_a_change_tells_what_was_and_what_is(deeds: list[Any]) -> None:
+    plain, heard = Plain(1000), list[Change]()
+    plain.store.listen(heard.append)
+    for deed in deeds:
+        plain.do(*deed)
+    for change in heard:
+        was = plain.after[change.version - 1][change.item.resource].get(change.item.key)
+        now = plain.after[change.version][change.item.resource].get(change.item.key)
+        assert (change.before.doc if change.before else None) == was
+        assert change.item.doc["metadata"]["resourceVersion"] == str(change.version)
+        assert now in (change.item.doc, None)
+
+
+@given(st.sampled_from(RESOURCES), st.sampled_from(KEYS))
+def test_what_is_not_there_any_more_is_not_written_over(resource: str, key: Key) -> None:
+    plain = Plain(1000)
+    old = plain.store.add(resource, key, {"metadata": {"name": key[1]}, "value": 9})
+    new = plain.store.replace(old, {"metadata": {"name": key[1]}, "value": 8})
+    with pytest.raises(Stale):
+        plain.store.replace(old, new.doc)
+    with pytest.raises(Stale):
+        plain.store.remove(old)
+    with pytest.raises(Stale):
+        plain.store.add(resource, key, old.doc)
+    assert plain.store.get(resource, key) is new

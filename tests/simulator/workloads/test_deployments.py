@@ -1,0 +1,320 @@
+"""Deployments: revisions, rolling updates within their limits, recreating, scaling, pausing, deadlines, history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.kubernetes.api.defaults import of_pods
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.simulator.store import Item
+from kubectl_eksdoc.simulator.workloads.deployments import Deployments
+from kubectl_eksdoc.simulator.workloads.garbage import Garbage
+from kubectl_eksdoc.simulator.workloads.replica_sets import ReplicaSets
+from kubectl_eksdoc.simulator.workloads.rollouts import limits_of
+from tests.simulator.workloads.world import World, a_template, a_workload, phase
+
+DEPLOYMENTS, SETS = "deployments.apps", "replicasets.apps"
+
+
+def a_world(replicas: int = 4, **spec: Any) -> World:
+    world = World(
+        lambda registry, index: [
+            ReplicaSets(registry, index),
+            Deployments(registry, index),
+            Garbage(registry, index),
+        ]
+    )
+    spec = {"progressDeadlineSeconds": 600, **spec}
+    world.create(DEPLOYMENTS, a_workload("Deployment", "web", replicas, **spec))
+    return world
+
+
+def running(replicas: int = 4, **spec: Any) -> World:
+    world = a_world(replicas, **spec)
+    world.settle()
+    return world
+
+
+def strategy(surge: int | str, away: int | str) -> Doc:
+    return {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": away}}
+
+
+def the(world: World) -> Item:
+    return world.get(DEPLOYMENTS, "web")
+
+
+def status(world: World) -> Doc:
+    return the(world).doc["status"]
+
+
+def reasons(world: World) -> dict[str, tuple[str, str]]:
+    return {each["type"]: (each["status"], each["reason"]) for each in status(world)["conditions"]}
+
+
+def change(world: World, number: int = 2) -> None:
+    template = a_template("web")
+    template["spec"]["containers"][0]["image"] = f"example.invalid/c:{number}"
+    world.set(the(world), "spec", "template", to=template)
+
+
+def scale(world: World, replicas: int) -> None:
+    world.set(the(world), "spec", "replicas", to=replicas)
+
+
+def sizes(world: World) -> list[int]:
+    """Of the ReplicaSets, by revision."""
+    found = sorted(world.all(SETS), key=lambda item: int(annotations(item)["revision"]))
+    return [item.doc["spec"]["replicas"] for item in found]
+
+
+def annotations(item: Item) -> dict[str, str]:
+    mine = "deployment.kubernetes.io/"
+    held = item.doc["metadata"].get("annotations") or {}
+    return {key.removeprefix(mine): value for key, value in held.items() if key.startswith(mine)}
+
+
+def test_a_deployment_has_a_replica_set_of_its_template() -> None:
+    world = running(4)
+    (item,) = world.all(SETS)
+    hash_ = item.doc["metadata"]["labels"]["pod-template-hash"]
+    assert item.key[1] == f"web-{hash_}"
+    assert item.doc["spec"]["selector"] == {"matchLabels": {"app": "web", "pod-template-hash": hash_}}
+    assert item.doc["spec"]["template"]["metadata"]["labels"] == {"app": "web", "pod-template-hash": hash_}
+    assert annotations(item) == {"revision": "1", "desired-replicas": "4", "max-replicas": "5"}
+    assert annotations(the(world)) == {"revision": "1"}
+    assert {key: value for key, value in status(world).items() if key != "conditions"} == {
+        "availableReplicas": 4,
+        "observedGeneration": 1,
+        "readyReplicas": 4,
+        "replicas": 4,
+        "terminatingReplicas": 0,
+        "updatedReplicas": 4,
+    }
+    assert reasons(world) == {
+        "Available": ("True", "MinimumReplicasAvailable"),
+        "Progressing": ("True", "NewReplicaSetAvailable"),
+    }
+
+
+def test_an_evicted_pod_is_replaced_and_the_rollout_stays_complete() -> None:
+    world = running(4)
+    for pod in world.pods()[:2]:
+        world.delete(pod)
+    world.run()
+    assert status(world)["unavailableReplicas"] == 2 and len(world.active()) == 4
+    assert reasons(world)["Progressing"] == ("True", "NewReplicaSetAvailable")
+    world.report(next(pod for pod in world.active() if phase(pod) == "Pending"))
+    world.run()
+    assert status(world)["unavailableReplicas"] == 1
+    assert reasons(world)["Progressing"] == ("True", "NewReplicaSetAvailable")
+    world.settle()
+    assert status(world)["availableReplicas"] == 4
+
+
+def test_a_changed_template_is_rolled_out_step_by_step() -> None:
+    world = running(4, strategy=strategy(1, 1))
+    change(world)
+    seen = []
+    for _ in range(12):
+        world.run()
+        if not seen or seen[-1] != sizes(world):
+            seen.append(sizes(world))
+        world.kubelets()
+    assert seen == [[3, 2], [1, 4], [0, 4]]
+    world.settle()
+    assert annotations(the(world)) == {"revision": "2"}
+    assert reasons(world)["Progressing"] == ("True", "NewReplicaSetAvailable")
+
+
+def test_a_restart_is_a_changed_template() -> None:
+    world = running(2)
+    path = ("spec", "template", "metadata", "annotations")
+    world.set(the(world), *path, to={"kubectl.kubernetes.io/restartedAt": "2026-11-20T09:00:00Z"})
+    world.settle()
+    assert sizes(world) == [0, 2] and all(pod.doc["metadata"]["annotations"] for pod in world.pods())
+
+
+def test_going_back_makes_the_old_replica_set_the_newest() -> None:
+    world = running(2)
+    first = world.all(SETS)[0].uid
+    change(world)
+    world.settle()
+    world.set(the(world), "spec", "template", to=a_template("web"))
+    world.settle()
+    again = next(item for item in world.all(SETS) if item.uid == first)
+    assert annotations(again)["revision"] == "3" and annotations(again)["revision-history"] == "1"
+    assert again.doc["spec"]["replicas"] == 2 and annotations(the(world)) == {"revision": "3"}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "surge", "away", "expected"),
+    [
+        (10, "25%", "25%", (3, 2)),
+        (1, "25%", "25%", (1, 0)),
+        (4, 0, 0, (0, 1)),
+        (3, "0%", "10%", (0, 1)),
+        (10, 0, "10%", (0, 1)),
+        (2, 1, 5, (1, 2)),
+        (3, None, None, (1, 0)),
+    ],
+)
+def test_percentages_are_rounded_up_for_surge_and_down_for_the_rest(
+    replicas: int, surge: Any, away: Any, expected: tuple[int, int]
+) -> None:
+    limits = limits_of(a_workload("Deployment", replicas=replicas, strategy=strategy(surge, away)))
+    assert (limits.surge, limits.away) == expected
+
+
+def test_recreate_waits_until_the_old_pods_are_gone() -> None:
+    world = running(2, strategy={"type": "Recreate"})
+    change(world)
+    world.run(20)
+    assert sizes(world) == [0] and all(pod.leaving for pod in world.pods()) and len(world.pods()) == 2
+    world.settle()
+    assert sizes(world) == [0, 2] and len(world.active()) == 2
+
+
+def test_a_paused_deployment_is_scaled_but_not_rolled_out() -> None:
+    world = running(2)
+    world.set(the(world), "spec", "paused", to=True)
+    change(world)
+    scale(world, 3)
+    world.settle()
+    assert sizes(world) == [3] and len(world.active()) == 3
+    assert reasons(world)["Progressing"] == ("Unknown", "DeploymentPaused")
+    world.set(the(world), "spec", "paused", to=None)
+    world.settle()
+    assert sizes(world) == [0, 3]
+    assert reasons(world)["Progressing"] == ("True", "NewReplicaSetAvailable")
+
+
+def test_while_an_update_is_under_way_both_are_scaled_in_proportion() -> None:
+    """As the documentation has it: 10 replicas, surge 3, unavailable 2, 15 wanted in the middle of an update."""
+    world = running(10, strategy=strategy(3, 2))
+    change(world)
+    world.run()
+    assert sizes(world) == [8, 5]
+    scale(world, 15)
+    world.run()
+    assert sizes(world) == [11, 7]
+
+
+def test_without_progress_the_deadline_passes() -> None:
+    world = running(2, progressDeadlineSeconds=60)
+    change(world)
+    world.run(59)
+    assert reasons(world)["Progressing"] == ("True", "ReplicaSetUpdated")
+    world.run(3)
+    assert reasons(world)["Progressing"] == ("False", "ProgressDeadlineExceeded")
+    world.settle()
+    assert reasons(world)["Progressing"] == ("True", "NewReplicaSetAvailable")
+
+
+def test_old_replica_sets_go_beyond_the_limit() -> None:
+    world = running(1, revisionHistoryLimit=1)
+    for number in range(2, 6):
+        change(world, number)
+        world.settle()
+    assert [annotations(item)["revision"] for item in sorted(world.all(SETS), key=_revision)] == ["4", "5"]
+
+
+def _revision(item: Item) -> int:
+    return int(annotations(item)["revision"])
+
+
+def test_min_ready_seconds_hold_up_a_rollout() -> None:
+    world = running(2, minReadySeconds=30, strategy=strategy(1, 0))
+    world.run(40)
+    change(world)
+    world.run()
+    world.kubelets()
+    world.run(29)
+    assert sizes(world) == [2, 1]
+    world.run(1)
+    assert sizes(world) == [1, 2]
+
+
+def test_what_it_owned_goes_with_it() -> None:
+    world = running(2)
+    world.delete(the(world))
+    world.settle()
+    assert world.all(SETS) == [] and world.pods() == []
+
+
+class Bounds:
+    """Looks at every change: how many pods there are, and how many of them are available."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.most = self.fewest = len(world.active())
+        world.store.listen(self._look)
+
+    def _look(self, change: Any) -> None:
+        if change.item.resource == "pods":
+            active = self._world.active()
+            self.most = max(self.most, len(active))
+            self.fewest = min(self.fewest, sum(phase(pod) == "Running" for pod in active))
+
+
+AMOUNTS = st.one_of(st.integers(0, 4), st.sampled_from(("0%", "25%", "50%", "100%")))
+STEPS = st.lists(st.tuples(st.sampled_from(("change", "some", "all", "run")), st.integers(1, 5)), max_size=20)
+
+
+@given(st.integers(1, 7), AMOUNTS, AMOUNTS, STEPS)
+def test_a_rolling_update_keeps_within_its_limits(
+    replicas: int, surge: Any, away: Any, steps: list[tuple[str, int]]
+) -> None:
+    world = running(replicas, strategy=strategy(surge, away))
+    limits = limits_of(the(world).doc)
+    bounds = Bounds(world)
+    for what, number in steps:
+        _do(world, what, number)
+    world.settle(100)
+    assert bounds.most <= limits.replicas + limits.surge
+    assert bounds.fewest >= limits.replicas - limits.away
+    assert sum(sizes(world)) == status(world)["updatedReplicas"] == len(world.active()) == replicas
+
+
+def _do(world: World, what: str, number: int) -> None:
+    doing: dict[str, Callable[[], None]] = {
+        "change": lambda: change(world, number),
+        "all": world.kubelets,
+        "run": lambda: world.run(number),
+        "scale": lambda: scale(world, number),
+        "pause": lambda: world.set(the(world), "spec", "paused", to=number > 2) and None,
+    }
+    if what in doing:
+        doing[what]()
+        return
+    for pod in world.pods()[:number]:
+        if what == "evict":
+            world.delete(pod)
+        elif phase(pod) == "Pending":
+            world.report(world.place(pod, "n1"))
+
+
+ANYTHING = st.lists(
+    st.tuples(st.sampled_from(("change", "some", "all", "run", "scale", "pause", "evict")), st.integers(1, 6)),
+    max_size=20,
+)
+
+
+@given(st.integers(1, 5), AMOUNTS, AMOUNTS, ANYTHING, st.sampled_from(("RollingUpdate", "Recreate")))
+def test_whatever_happens_it_comes_to_rest_as_wanted(
+    replicas: int, surge: Any, away: Any, steps: list[tuple[str, int]], kind: str
+) -> None:
+    world = running(replicas, strategy=strategy(surge, away) if kind == "RollingUpdate" else {"type": kind})
+    for what, number in steps:
+        _do(world, what, number)
+    world.set(the(world), "spec", "paused", to=None)
+    world.settle(100)
+    wanted = the(world).doc["spec"]["replicas"]
+    assert len(world.active()) == status(world)["updatedReplicas"] == status(world)["availableReplicas"] == wanted
+    template = of_pods(the(world).doc["spec"]["template"]["spec"])["containers"]
+    assert all(pod.doc["spec"]["containers"] == template for pod in world.active())
+    assert reasons(world)["Available"][0] == "True"

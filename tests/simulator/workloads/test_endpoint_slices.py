@@ -1,0 +1,228 @@
+"""Endpoint slices: what they say of pods, and that they change as little as they can."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.simulator.store import Item
+from kubectl_eksdoc.simulator.workloads.endpoint_slices import EndpointSlices
+from tests.simulator.workloads.world import World, a_node, a_pod
+
+SLICES = "endpointslices.discovery.k8s.io"
+
+
+def a_service(name: str = "web", app: str = "web", **spec: Any) -> Doc:
+    ports = [{"name": "http", "port": 80, "protocol": "TCP", "targetPort": 8080}]
+    meta = {"name": name, "labels": {"team": "a"}}
+    made = {"selector": {"app": app}, "ports": ports, "clusterIP": "10.0.0.1", **spec}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": made}
+
+
+def a_world(**spec: Any) -> World:
+    world = World(lambda registry, index: [EndpointSlices(registry, index)])
+    world.create("nodes", a_node("n1", "zone-a"))
+    world.create("services", a_service(**spec))
+    world.run()
+    return world
+
+
+def running(world: World, name: str, app: str = "web", ready: bool = True, **spec: Any) -> Item:
+    pod = world.create("pods", a_pod(name, app, node="n1", **spec))
+    pod = world.report(pod, ready=ready, podIPs=[{"ip": f"10.1.0.{len(world.pods())}"}])
+    world.run()
+    return pod
+
+
+def endpoints(world: World) -> dict[str, Doc]:
+    return {each["targetRef"]["name"]: each for item in world.all(SLICES) for each in item.doc["endpoints"]}
+
+
+def sizes(world: World) -> list[int]:
+    return sorted(len(item.doc["endpoints"]) for item in world.all(SLICES))
+
+
+def said(each: Doc) -> tuple[bool, bool, bool]:
+    conditions = each["conditions"]
+    return conditions["ready"], conditions["serving"], conditions["terminating"]
+
+
+def test_a_service_without_pods_has_one_empty_slice() -> None:
+    (item,) = a_world().all(SLICES)
+    meta = item.doc["metadata"]
+    assert (item.doc["addressType"], item.doc["endpoints"], item.doc["ports"]) == ("IPv4", [], [])
+    assert meta["labels"] == {
+        "team": "a",
+        "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
+        "kubernetes.io/service-name": "web",
+    }
+    assert meta["ownerReferences"][0]["kind"] == "Service" and meta["generateName"] == "web-"
+
+
+def test_the_empty_slice_is_used_for_the_first_pod_and_left_for_none() -> None:
+    world = a_world()
+    (empty,) = world.all(SLICES)
+    pod = running(world, "p")
+    (item,) = world.all(SLICES)
+    assert item.uid == empty.uid
+    assert item.doc["ports"] == [{"name": "http", "port": 8080, "protocol": "TCP"}]
+    assert item.doc["endpoints"] == [
+        {
+            "addresses": ["10.1.0.1"],
+            "conditions": {"ready": True, "serving": True, "terminating": False},
+            "nodeName": "n1",
+            "zone": "zone-a",
+            "targetRef": {"kind": "Pod", "namespace": "shop", "name": "p", "uid": pod.uid},
+        }
+    ]
+    world.delete(pod, grace_s=0)
+    world.run()
+    (item,) = world.all(SLICES)
+    assert item.uid == empty.uid and item.doc["endpoints"] == []
+
+
+def test_a_pod_that_is_leaving_serves_while_it_is_ready_but_is_not_ready_for_more() -> None:
+    world = a_world()
+    pod = running(world, "p")
+    world.delete(pod)
+    world.run()
+    assert said(endpoints(world)["p"]) == (False, True, True)
+    world.report(pod, ready=False)
+    world.run()
+    assert said(endpoints(world)["p"]) == (False, False, True)
+
+
+def test_pods_without_an_address_and_pods_that_ended_are_no_endpoints() -> None:
+    world = a_world()
+    world.create("pods", a_pod("waiting"))
+    ended = running(world, "ended")
+    world.report(ended, phase="Succeeded", ready=False)
+    running(world, "other", app="db")
+    running(world, "unready", ready=False)
+    assert {name: said(each) for name, each in endpoints(world).items()} == {"unready": (False, False, False)}
+
+
+def test_what_is_not_ready_may_be_published() -> None:
+    world = a_world(publishNotReadyAddresses=True)
+    running(world, "p", ready=False)
+    assert said(endpoints(world)["p"]) == (True, False, False)
+
+
+def test_pods_of_a_headless_service_have_names() -> None:
+    world = a_world(clusterIP="None")
+    running(world, "p", hostname="db-0", subdomain="web")
+    running(world, "q", hostname="db-1", subdomain="other")
+    assert endpoints(world)["p"]["hostname"] == "db-0" and "hostname" not in endpoints(world)["q"]
+    (item,) = world.all(SLICES)
+    assert item.doc["metadata"]["labels"]["service.kubernetes.io/headless"] == ""
+
+
+def test_named_ports_are_looked_up_in_each_pod() -> None:
+    world = a_world(ports=[{"name": "http", "port": 80, "targetPort": "web"}])
+    for name, number in (("p", 8080), ("q", 9090), ("r", 8080)):
+        container = {"name": "c", "ports": [{"name": "web", "containerPort": number}]}
+        running(world, name, containers=[container])
+    found = {
+        item.doc["ports"][0]["port"]: [each["targetRef"]["name"] for each in item.doc["endpoints"]]
+        for item in world.all(SLICES)
+    }
+    assert found == {8080: ["p", "r"], 9090: ["q"]}
+
+
+def test_services_without_a_selector_are_left_alone() -> None:
+    world = a_world()
+    world.create("services", {**a_service("other"), "spec": {"ports": [{"port": 1}]}})
+    world.run()
+    assert len(world.all(SLICES)) == 1
+
+
+def test_a_slice_holds_a_hundred_and_others_are_not_written_when_one_changes() -> None:
+    world = a_world()
+    pods = []
+    for i in range(150):
+        pod = world.create("pods", a_pod(f"p{i:03}", node="n1"))
+        pods.append(world.report(pod, podIPs=[{"ip": f"10.2.0.{i}"}]))
+    world.run()
+    assert sizes(world) == [50, 100]
+    before = {item.uid: item.version for item in world.all(SLICES)}
+    world.report(pods[0], ready=False)
+    world.run()
+    changed = [item for item in world.all(SLICES) if before[item.uid] != item.version]
+    assert len(changed) == 1
+    for pod in pods[:60]:
+        world.delete(pod, grace_s=0)
+    world.run()
+    assert sum(sizes(world)) == 90
+
+
+def test_new_endpoints_fill_what_is_written_anyway_and_then_what_fits_best() -> None:
+    world = a_world()
+
+    def add(*numbers: int) -> None:
+        for i in numbers:
+            pod = world.create("pods", a_pod(f"p{i:03}", node="n1"))
+            world.report(pod, podIPs=[{"ip": f"10.2.0.{i}"}])
+
+    add(*range(150))
+    world.run()
+    full = next(item for item in world.all(SLICES) if len(item.doc["endpoints"]) == 100)
+    add(150, 151)
+    world.run()
+    assert sizes(world) == [52, 100] and world.get(SLICES, full.key[1]).version == full.version
+    world.delete(world.get("pods", "p000"), grace_s=0)
+    add(152, 153, 154)
+    world.run()
+    assert sizes(world) == [54, 100]
+    add(*range(155, 250))
+    world.run()
+    assert sizes(world) == [54, 95, 100]
+
+
+def test_another_selector_gives_other_endpoints() -> None:
+    world = a_world()
+    running(world, "p")
+    running(world, "q", app="db")
+    world.set(world.get("services", "web"), "spec", "selector", to={"app": "db"})
+    world.run()
+    assert list(endpoints(world)) == ["q"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(("new", "gone", "leave", "ready", "unready", "label")), st.integers(0, 9))))
+def test_the_slices_show_the_pods_that_are_there(deeds: list[tuple[str, int]]) -> None:
+    world = a_world()
+    for number, (what, which) in enumerate(deeds):
+        there = world.pods()
+        if what == "new":
+            pod = world.create("pods", a_pod(f"p{number}", node="n1"))
+            world.report(pod, podIPs=[{"ip": f"10.2.0.{number}"}])
+        elif there:
+            pod = there[which % len(there)]
+            if what in ("gone", "leave"):
+                world.delete(pod, grace_s=0 if what == "gone" else None)
+            elif what == "label":
+                world.set(pod, "metadata", "labels", to={"app": "web" if which % 2 else "db"})
+            else:
+                world.report(pod, ready=what == "ready")
+        if which % 3:
+            world.run()
+    world.run()
+    shown = {name: said(each) for name, each in endpoints(world).items()}
+    expected = {}
+    for pod in world.pods():
+        if pod.doc["metadata"]["labels"] == {"app": "web"}:
+            ready = pod.doc["status"]["conditions"][0]["status"] == "True"
+            expected[pod.key[1]] = (ready and not pod.leaving, ready, pod.leaving)
+    assert shown == expected
+    assert len(world.all(SLICES)) == 1
+
+
+def test_ports_may_have_fields_that_are_not_known() -> None:
+    """What a dump holds may be of any shape there."""
+    world = a_world()
+    (item,) = world.all(SLICES)
+    world.registry.store.replace(item, {**item.doc, "ports": [{"a": [{}]}, {"name": None, "port": 80}, None]})
+    running(world, "p")
+    assert set(endpoints(world)) == {"p"}

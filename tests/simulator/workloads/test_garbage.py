@@ -1,0 +1,206 @@
+"""What goes with its owners: in the background, in the foreground, orphaned, with its namespace, with its node."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.simulator.store import Item
+from kubectl_eksdoc.simulator.workloads.garbage import Garbage, Namespaces, PodGarbage
+from tests.simulator.workloads.world import NAMESPACE, World, a_node, a_pod, names
+
+
+def a_world() -> World:
+    return World(lambda registry, index: [Garbage(registry, index), Namespaces(registry), PodGarbage(registry, index)])
+
+
+def a_map(name: str, *owners: Item, blocks: bool = False, **meta: object) -> Doc:
+    owned = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "name": each.key[1], "uid": each.uid, "blockOwnerDeletion": blocks}
+        for each in owners
+    ]
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "ownerReferences": owned, **meta}}
+
+
+def put(world: World, name: str, *owners: Item, blocks: bool = False, **meta: object) -> Item:
+    return world.create("configmaps", a_map(name, *owners, blocks=blocks, **meta))
+
+
+def left(world: World) -> list[str]:
+    return names(world.all("configmaps"))
+
+
+def test_what_loses_its_only_owner_goes_and_what_it_owned_too() -> None:
+    world = a_world()
+    top = put(world, "top")
+    put(world, "leaf", put(world, "middle", top))
+    put(world, "other")
+    world.run()
+    assert left(world) == ["leaf", "middle", "other", "top"]
+    world.delete(top)
+    world.run()
+    assert left(world) == ["other"]
+
+
+def test_what_has_another_owner_stays_and_only_loses_the_one() -> None:
+    world = a_world()
+    one, two = put(world, "one"), put(world, "two")
+    put(world, "shared", one, two)
+    world.delete(one)
+    world.run()
+    assert left(world) == ["shared", "two"]
+    (owner,) = world.get("configmaps", "shared").doc["metadata"]["ownerReferences"]
+    assert owner["name"] == "two"
+
+
+def test_orphaned_dependents_stay_without_an_owner() -> None:
+    world = a_world()
+    top = put(world, "top")
+    put(world, "leaf", top)
+    world.delete(top, propagation="Orphan")
+    world.run()
+    assert left(world) == ["leaf"]
+    assert "ownerReferences" not in world.get("configmaps", "leaf").doc["metadata"]
+
+
+def test_in_the_foreground_the_owner_goes_last() -> None:
+    world = a_world()
+    top = put(world, "top")
+    put(world, "held", top, blocks=True, finalizers=["example.com/wait"])
+    world.delete(top, propagation="Foreground")
+    world.run()
+    assert left(world) == ["held", "top"]
+    assert world.get("configmaps", "held").leaving and world.get("configmaps", "top").leaving
+    world.set(world.get("configmaps", "held"), "metadata", "finalizers", to=[])
+    world.run()
+    assert left(world) == []
+
+
+def test_in_the_foreground_what_does_not_block_is_not_waited_for() -> None:
+    world = a_world()
+    top = put(world, "top")
+    put(world, "free", top, finalizers=["example.com/wait"])
+    world.delete(top, propagation="Foreground")
+    world.run()
+    assert left(world) == ["free"] and world.get("configmaps", "free").leaving
+
+
+def test_foreground_goes_down_and_comes_up_again() -> None:
+    world = a_world()
+    top = put(world, "top")
+    middle = put(world, "middle", top, blocks=True)
+    put(world, "leaf", middle, blocks=True, finalizers=["example.com/wait"])
+    world.delete(top, propagation="Foreground")
+    world.run()
+    assert left(world) == ["leaf", "middle", "top"]
+    world.set(world.get("configmaps", "leaf"), "metadata", "finalizers", to=[])
+    world.run()
+    assert left(world) == []
+
+
+def test_owners_of_kinds_that_were_never_seen_are_not_missed() -> None:
+    world = a_world()
+    for kind, version in (("Workflow", "argoproj.io/v1alpha1"), ("Secret", "v1")):
+        owner = {"apiVersion": version, "kind": kind, "name": "x", "uid": f"uid-{kind}"}
+        meta = {"name": kind.lower(), "ownerReferences": [owner]}
+        world.create("configmaps", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
+    world.run()
+    assert left(world) == ["secret", "workflow"]
+
+
+def test_an_owner_made_again_under_its_name_is_another_one() -> None:
+    world = a_world()
+    top = put(world, "top")
+    leaf = a_map("leaf", top)
+    world.delete(top)
+    put(world, "top")
+    world.create("configmaps", leaf)
+    world.run()
+    assert left(world) == ["top"]
+
+
+def test_a_namespace_goes_when_its_content_has_gone_pods_first() -> None:
+    world = a_world()
+    put(world, "config")
+    pod = world.create("pods", a_pod(node="n1"))
+    world.delete(world.get("namespaces", NAMESPACE, ""))
+    world.run()
+    assert world.get("pods", "p").leaving and left(world) == ["config"]
+    world.delete(pod, grace_s=0)
+    world.run()
+    assert left(world) == [] and not world.there("namespaces", NAMESPACE)
+
+
+def test_pods_of_a_node_that_is_gone_are_failed_and_deleted_by_force_after_a_quarantine() -> None:
+    world = a_world()
+    world.create("nodes", a_node("n2"))
+    node = world.create("nodes", a_node("n1"))
+    pod = world.create("pods", a_pod(node="n1"))
+    world.set(pod, "metadata", "finalizers", to=["batch.kubernetes.io/job-tracking"])
+    world.run(5)
+    world.delete(node)
+    world.run(15 + 39)
+    assert not world.get("pods", "p").leaving
+    world.run(1)
+    marked = world.get("pods", "p")
+    assert marked.leaving and marked.doc["status"]["phase"] == "Failed"
+    (target,) = marked.doc["status"]["conditions"]
+    assert (target["type"], target["reason"]) == ("DisruptionTarget", "DeletionByPodGC")
+    world.set(marked, "metadata", "finalizers", to=[])
+    assert not world.there("pods", "p")
+
+
+def test_a_node_that_comes_back_in_time_keeps_its_pods() -> None:
+    world = a_world()
+    node = world.create("nodes", a_node("n1"))
+    world.create("pods", a_pod(node="n1"))
+    world.run()
+    world.delete(node)
+    world.run(30)
+    world.create("nodes", a_node("n1"))
+    world.run(100)
+    assert not world.get("pods", "p").leaving
+
+
+DEEDS = st.lists(
+    st.tuples(st.integers(0, 7), st.sampled_from(("Background", "Foreground", "Orphan", "run"))), max_size=6
+)
+
+
+@given(
+    st.lists(st.tuples(st.sets(st.integers(0, 6), max_size=3), st.booleans()), min_size=2, max_size=8),
+    DEEDS,
+)
+def test_nothing_owned_by_nobody_is_left_and_nothing_with_an_owner_goes(
+    made: list[tuple[set[int], bool]], deeds: list[tuple[int, str]]
+) -> None:
+    world = a_world()
+    items: list[Item] = []
+    for i, (owners, blocks) in enumerate(made):
+        items.append(put(world, f"m{i}", *(items[k] for k in owners if k < i), blocks=blocks))
+    world.run()
+    expected = {item.uid: {owner["uid"] for owner in _owners(item)} for item in items}
+    for number, how in deeds:
+        if how == "run" or number >= len(items) or items[number].uid not in expected:
+            continue
+        world.run()
+        world.delete(items[number], propagation=how)
+        world.run()
+        _go(expected, items[number].uid, orphans=how == "Orphan")
+    world.run(1)
+    assert {item.uid: {owner["uid"] for owner in _owners(item)} for item in world.all("configmaps")} == expected
+
+
+def _owners(item: Item) -> list[Doc]:
+    return item.doc["metadata"].get("ownerReferences") or []
+
+
+def _go(there: dict[str, set[str]], gone: str, orphans: bool) -> None:
+    """The model: `gone` leaves, its dependents lose it, and those that have no owner left go as well."""
+    del there[gone]
+    for uid, owners in list(there.items()):
+        if gone in owners:
+            owners.discard(gone)
+            if not owners and not orphans and uid in there:
+                _go(there, uid, orphans=False)

@@ -1,0 +1,132 @@
+"""Started over a cluster that real controllers left at rest, ours change nothing in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.simulator.registry import DeleteOptions
+from kubectl_eksdoc.simulator.store import Change, moment
+from kubectl_eksdoc.simulator.workloads.everything import every_controller
+from kubectl_eksdoc.simulator.workloads.templates import canonical
+from tests.examples import one_in
+from tests.simulator.workloads.world import World, phase, recorded
+
+FORCED = DeleteOptions(grace_s=0)
+TIMES = ("creationTimestamp", "lastTransitionTime", "lastUpdateTime", "startTime", "lastScheduleTime")
+
+
+def newest(value: Any) -> Iterator[str]:
+    """All times at which something happened."""
+    if isinstance(value, list):
+        for each in value:
+            yield from newest(each)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            if key in TIMES and isinstance(each, str):
+                yield each
+            else:
+                yield from newest(each)
+
+
+def observed(cluster: str) -> World:
+    """The cluster as it was recorded, at the moment of its latest change."""
+    docs = recorded(cluster)
+    return World(every_controller, docs, moment(max(newest(docs))))
+
+
+def changes(world: World, seconds: float) -> list[Change]:
+    found: list[Change] = []
+    world.store.listen(found.append)
+    world.run(seconds)
+    return found
+
+
+@pytest.mark.parametrize("cluster", ["rich", "small-traps", "landing", pytest.param("medium", marks=pytest.mark.long)])
+def test_what_real_controllers_left_at_rest_stays_as_it_is(cluster: str) -> None:
+    """But for the ControllerRevisions, which were not recorded: they are made again, under their names."""
+    world = observed(cluster)
+    found = changes(world, 60)
+    assert [change.item.key for change in found if change.item.resource != "controllerrevisions.apps"] == []
+    owners = world.store.count("statefulsets.apps") + world.store.count("daemonsets.apps")
+    assert len(found) == owners > 0
+    revisions = {item.key[1] for item in world.all("controllerrevisions.apps")}
+    named = {item.doc["status"]["updateRevision"] for item in world.all("statefulsets.apps")}
+    assert named <= revisions
+
+
+@pytest.mark.parametrize("cluster", ["rich", "small-traps"])
+def test_every_evicted_pod_is_replaced_as_its_owner_replaces_it(cluster: str) -> None:
+    """All pods are deleted and stop; what comes back are as many of each owner, and every status is as before."""
+    world = observed(cluster)
+    world.run(1)
+    before = {item.uid: counts(item.doc) for item in world.all("replicasets.apps")}
+    owned = {owner: number for owner, number in owners(world).items() if owner[0] not in ("Job", "Node", "")}
+    for pod in world.pods():
+        world.delete(pod)
+    world.run()
+    for _ in range(12):
+        for pod in world.pods():
+            if pod.leaving:
+                world.registry.delete(world.registry.get("pods", pod.key), FORCED)
+            elif phase(pod) == "Pending":
+                world.report(pod)
+        world.run(1)
+    after = owners(world)
+    assert {owner: after.get(owner) for owner in owned} == owned
+    wanted = {item.uid: int(item.doc["spec"]["replicas"]) for item in world.all("replicasets.apps")}
+    assert {item.uid: counts(item.doc)["replicas"] for item in world.all("replicasets.apps")} == wanted
+    assert before.keys() == wanted.keys()
+
+
+def counts(doc: Doc) -> Doc:
+    return {key: value for key, value in doc["status"].items() if key != "conditions"}
+
+
+def owners(world: World) -> dict[tuple[str, str], int]:
+    found: dict[tuple[str, str], int] = {}
+    for pod in world.pods():
+        for owner in pod.doc["metadata"].get("ownerReferences") or ({"kind": "", "name": ""},):
+            found[owner["kind"], owner["name"]] = found.get((owner["kind"], owner["name"]), 0) + 1
+    return found
+
+
+@pytest.mark.parametrize("cluster", one_in(3, ["rich", "small-traps", "landing"]))
+def test_a_pod_that_is_made_again_is_as_the_real_server_made_it(cluster: str) -> None:
+    """But for its node, its name, the labels of the node's zone, which binding adds, and what a webhook put in.
+
+    The service account is left out too: that server ran without the admission that fills it in.
+    """
+    world = observed(cluster)
+    world.run(1)
+    before = {made_from(pod.doc) for pod in world.pods() if pod.doc["metadata"].get("generateName")}
+    injected = {generated(pod.doc) for pod in world.pods() if TOKEN in volumes(pod.doc)}
+    for pod in world.pods():
+        world.registry.delete(pod, FORCED)
+    world.run(1)
+    after = {made_from(pod.doc) for pod in world.pods() if generated(pod.doc) not in injected}
+    assert len(after) > 20
+    assert sorted(after - before) == []
+
+
+TOKEN = "aws-iam-token"
+"""The volume by which pods are known that Amazon's webhook gave a role."""
+
+
+def volumes(pod: Doc) -> list[str]:
+    return [each["name"] for each in pod["spec"].get("volumes", ())]
+
+
+def generated(pod: Doc) -> str:
+    return f"{pod['metadata']['namespace']}/{pod['metadata'].get('generateName')}"
+
+
+def made_from(pod: Doc) -> str:
+    meta, left_out = pod["metadata"], ("nodeName", "serviceAccount", "serviceAccountName")
+    spec = {key: value for key, value in pod["spec"].items() if key not in left_out}
+    labels = {key: value for key, value in meta["labels"].items() if not key.startswith("topology.kubernetes.io/")}
+    kept = {key: meta.get(key) for key in ("generateName", "namespace", "annotations", "ownerReferences")}
+    return canonical({**kept, "labels": labels, "spec": spec, "qos": pod["status"]["qosClass"]})

@@ -1,0 +1,255 @@
+"""Replica sets: how many pods, which go first, what is adopted, and what the status says."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.simulator.store import Item
+from kubectl_eksdoc.simulator.workloads import templates
+from kubectl_eksdoc.simulator.workloads.replica_sets import ReplicaSets
+from tests.simulator.workloads.world import World, a_pod, a_workload, names, phase
+
+SETS = "replicasets.apps"
+
+
+def a_world(*docs: Doc) -> World:
+    return World(lambda registry, index: [ReplicaSets(registry, index)], docs)
+
+
+def running(replicas: int = 3, **spec: object) -> World:
+    world = a_world()
+    world.create(SETS, a_workload("ReplicaSet", replicas=replicas, **spec))
+    world.settle()
+    return world
+
+
+def status(world: World, name: str = "web") -> Doc:
+    return world.get(SETS, name).doc["status"]
+
+
+def test_pods_are_made_from_the_template_as_the_server_admits_them() -> None:
+    world = a_world()
+    made = world.create(SETS, a_workload("ReplicaSet", replicas=1))
+    world.run()
+    (pod,) = world.pods()
+    meta, spec = pod.doc["metadata"], pod.doc["spec"]
+    assert meta["generateName"] == "web-" and meta["name"].startswith("web-") and len(meta["name"]) == 9
+    assert meta["labels"] == {"app": "web"}
+    assert meta["ownerReferences"] == [
+        {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "name": "web",
+            "uid": made.uid,
+            "controller": True,
+            "blockOwnerDeletion": True,
+        }
+    ]
+    assert (spec["serviceAccountName"], spec["priority"], spec["preemptionPolicy"]) == (
+        "default",
+        0,
+        "PreemptLowerPriority",
+    )
+    assert [(each["key"], each["tolerationSeconds"]) for each in spec["tolerations"]] == [
+        ("node.kubernetes.io/not-ready", 300),
+        ("node.kubernetes.io/unreachable", 300),
+    ]
+    assert pod.doc["status"] == {"phase": "Pending", "qosClass": "Burstable"}
+
+
+def test_the_status_follows_the_pods() -> None:
+    world = running(3)
+    assert status(world) == {
+        "availableReplicas": 3,
+        "fullyLabeledReplicas": 3,
+        "observedGeneration": 1,
+        "readyReplicas": 3,
+        "replicas": 3,
+        "terminatingReplicas": 0,
+    }
+    world.report(world.pods()[0], ready=False)
+    world.run()
+    assert (status(world)["readyReplicas"], status(world)["availableReplicas"]) == (2, 2)
+
+
+def test_a_pod_that_is_deleted_is_replaced_at_once_and_counted_as_terminating() -> None:
+    world = running(3)
+    gone = world.pods()[0]
+    world.delete(gone)
+    world.run()
+    assert len(world.pods()) == 4 and len(world.active()) == 3
+    assert status(world)["terminatingReplicas"] == 1
+    world.settle()
+    assert gone.key[1] not in names(world.pods()) and len(world.pods()) == 3
+
+
+def test_a_pod_that_failed_is_replaced_and_stays() -> None:
+    world = running(2)
+    world.report(world.pods()[0], phase="Failed", ready=False)
+    world.run()
+    assert sorted(phase(each) for each in world.pods()) == ["Failed", "Pending", "Running"]
+
+
+def test_available_only_after_min_ready_seconds() -> None:
+    world = a_world()
+    world.create(SETS, a_workload("ReplicaSet", replicas=1, minReadySeconds=10))
+    world.run()
+    world.kubelets()
+    world.run(9)
+    assert status(world).get("availableReplicas", 0) == 0 and status(world)["readyReplicas"] == 1
+    world.run(1)
+    assert status(world)["availableReplicas"] == 1
+
+
+def test_orphans_that_match_are_adopted_and_what_does_not_match_is_released() -> None:
+    world = a_world()
+    orphan = world.create("pods", a_pod("orphan"))
+    other = world.create("pods", a_pod("other", app="db"))
+    world.create(SETS, a_workload("ReplicaSet", replicas=2))
+    world.settle()
+    adopted = world.get("pods", "orphan")
+    assert adopted.doc["metadata"]["ownerReferences"][0]["name"] == "web" and len(world.pods()) == 3
+    assert "ownerReferences" not in world.get("pods", "other").doc["metadata"]
+    world.set(orphan, "metadata", "labels", to={"app": "quarantined"})
+    world.settle()
+    assert "ownerReferences" not in world.get("pods", "orphan").doc["metadata"]
+    assert len(world.active()) == 4
+    world.set(other, "metadata", "labels", to={"app": "web"})
+    world.settle()
+    assert len([each for each in world.active() if each.doc["metadata"]["labels"] == {"app": "web"}]) == 2
+
+
+def test_a_set_that_is_leaving_does_nothing_any_more() -> None:
+    world = running(2)
+    item = world.get(SETS, "web")
+    world.set(item, "metadata", "finalizers", to=["orphan"])
+    world.delete(world.get(SETS, "web"))
+    world.delete(world.pods()[0])
+    world.create("pods", a_pod("orphan"))
+    world.settle()
+    assert len(world.pods()) == 2 and "ownerReferences" not in world.get("pods", "orphan").doc["metadata"]
+
+
+def test_when_pods_cannot_be_made_the_status_says_so_and_it_is_tried_again() -> None:
+    world = a_world()
+    world.create("priorityclasses.scheduling.k8s.io", _a_class("there", 1))
+    doc = a_workload("ReplicaSet", replicas=1)
+    doc["spec"]["template"]["spec"]["priorityClassName"] = "missing"
+    world.create(SETS, doc)
+    world.run(2)
+    (failure,) = status(world)["conditions"]
+    assert (failure["type"], failure["reason"], world.pods()) == ("ReplicaFailure", "FailedCreate", [])
+    world.create("priorityclasses.scheduling.k8s.io", _a_class("missing", 7))
+    world.run(2)
+    assert world.pods()[0].doc["spec"]["priority"] == 7
+    assert "conditions" not in status(world)
+
+
+def _a_class(name: str, value: int) -> Doc:
+    made: Doc = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
+    return {**made, "metadata": {"name": name}, "value": value}
+
+
+def _leave_one(world: World) -> str:
+    world.set(world.get(SETS, "web"), "spec", "replicas", to=1)
+    world.run()
+    (left,) = world.active()
+    return left.key[1]
+
+
+@pytest.mark.parametrize(
+    "better",
+    [
+        {"nodeName": "n1"},
+        {"phase": "Running"},
+        {"ready": True},
+        {"cost": "5"},
+    ],
+    ids=str,
+)
+def test_what_is_worth_less_goes_first(better: dict[str, object]) -> None:
+    """Two pods that differ in one thing: the one that has it stays, whichever was first."""
+    for stays in (0, 1):
+        world = a_world()
+        world.create(SETS, a_workload("ReplicaSet", replicas=2))
+        world.run()
+        for i, pod in enumerate(world.pods()):
+            has = i == stays
+            if "nodeName" not in better or has:
+                pod = world.place(pod, "n1")
+            if ("phase" not in better and "nodeName" not in better) or (has and "phase" in better):
+                pod = world.report(pod, ready="ready" not in better or has)
+            if "cost" in better and has:
+                world.set(pod, "metadata", "annotations", to={"controller.kubernetes.io/pod-deletion-cost": "5"})
+        expected = world.pods()[stays].key[1]
+        assert _leave_one(world) == expected
+
+
+def test_of_nodes_with_more_pods_one_goes_first() -> None:
+    world = a_world()
+    world.create(SETS, a_workload("ReplicaSet", replicas=3))
+    world.run()
+    for pod, node in zip(world.pods(), ("n1", "n2", "n1"), strict=True):
+        world.report(world.place(pod, node))
+    alone = world.pods()[1].key[1]
+    world.set(world.get(SETS, "web"), "spec", "replicas", to=2)
+    world.run()
+    assert alone in names(world.active())
+
+
+def test_what_has_been_ready_for_much_longer_stays() -> None:
+    world = a_world()
+    world.create(SETS, a_workload("ReplicaSet", replicas=2))
+    world.run()
+    first, second = world.pods()
+    world.report(world.place(first, "n1"))
+    world.run(1000)
+    world.report(world.place(second, "n2"))
+    world.run(10)
+    assert _leave_one(world) == first.key[1]
+
+
+def test_what_was_restarted_more_often_goes_first() -> None:
+    world = a_world()
+    world.create(SETS, a_workload("ReplicaSet", replicas=2))
+    world.run()
+    first, second = world.pods()
+    for pod, restarts in ((first, 3), (second, 1)):
+        world.report(world.place(pod, "n1"), containerStatuses=[{"name": "c", "restartCount": restarts}])
+    assert _leave_one(world) == second.key[1]
+
+
+DEEDS = st.lists(
+    st.tuples(st.sampled_from(("delete", "ready", "unready", "fail", "scale", "run", "kubelets")), st.integers(0, 9)),
+    max_size=25,
+)
+
+
+@given(DEEDS)
+def test_whatever_happens_it_comes_to_rest_with_as_many_pods_as_wanted(deeds: list[tuple[str, int]]) -> None:
+    world = running(3)
+    for what, number in deeds:
+        _do(world, what, number)
+    world.settle()
+    wanted = world.get(SETS, "web").doc["spec"]["replicas"]
+    assert len(world.active()) == wanted
+    ready = sum(templates.is_ready(each.doc) for each in world.active())
+    assert (status(world)["replicas"], status(world).get("availableReplicas", 0)) == (wanted, ready)
+
+
+def _do(world: World, what: str, number: int) -> None:
+    there = world.pods()
+    pod: Item | None = there[number % len(there)] if there else None
+    if what == "scale":
+        world.set(world.get(SETS, "web"), "spec", "replicas", to=number % 6)
+    elif what == "run":
+        world.run(number)
+    elif what == "kubelets":
+        world.kubelets()
+    elif pod is not None and what == "delete":
+        world.delete(pod)
+    elif pod is not None and phase(pod) not in ("Succeeded", "Failed"):
+        world.report(pod, phase="Failed" if what == "fail" else "Running", ready=what == "ready")

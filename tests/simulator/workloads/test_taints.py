@@ -1,0 +1,97 @@
+"""Taints that come with a cordon or a bad condition, and the pods that NoExecute taints put out."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.simulator.workloads.taints import NodeTaints, TaintEvictions
+from tests.simulator.workloads.world import World, a_node, a_pod
+
+TAINT = {"key": "example.com/out", "value": "yes", "effect": "NoExecute"}
+
+
+def a_world() -> World:
+    world = World(lambda registry, index: [NodeTaints(registry), TaintEvictions(registry, index)])
+    world.create("nodes", a_node("n1"))
+    return world
+
+
+def taints(world: World) -> list[tuple[str, str]]:
+    return [(each["key"], each["effect"]) for each in world.get("nodes", "n1").doc["spec"].get("taints", ())]
+
+
+def taint(world: World, *given: Doc) -> None:
+    world.set(world.get("nodes", "n1"), "spec", "taints", to=list(given))
+    world.run()
+
+
+def test_a_cordoned_node_gets_its_taint_and_loses_it_again() -> None:
+    world = a_world()
+    world.set(world.get("nodes", "n1"), "spec", "taints", to=[{**TAINT, "effect": "NoSchedule"}])
+    world.set(world.get("nodes", "n1"), "spec", "unschedulable", to=True)
+    world.run()
+    assert taints(world) == [
+        ("example.com/out", "NoSchedule"),
+        ("node.kubernetes.io/unschedulable", "NoSchedule"),
+    ]
+    assert world.get("nodes", "n1").doc["spec"]["taints"][1]["timeAdded"] == "2026-11-20T08:55:00Z"
+    world.set(world.get("nodes", "n1"), "spec", "unschedulable", to=None)
+    world.run()
+    assert taints(world) == [("example.com/out", "NoSchedule")]
+
+
+def test_a_node_that_is_not_heard_of_is_unreachable_and_its_pods_stay_for_five_minutes() -> None:
+    world = a_world()
+    tolerated = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}
+    world.create("pods", a_pod(node="n1", tolerations=[{**tolerated, "tolerationSeconds": 300}]))
+    node = world.get("nodes", "n1")
+    unknown = {"conditions": [{"type": "Ready", "status": "Unknown"}]}
+    world.registry.update(node, {**node.doc, "status": unknown}, status=True)
+    world.run(299)
+    assert taints(world) == [
+        ("node.kubernetes.io/unreachable", "NoExecute"),
+        ("node.kubernetes.io/unreachable", "NoSchedule"),
+    ]
+    assert not world.get("pods", "p").leaving
+    world.run(1)
+    assert world.get("pods", "p").leaving
+
+
+def test_pods_that_do_not_tolerate_a_taint_are_deleted_with_their_grace() -> None:
+    world = a_world()
+    world.create("pods", a_pod("out", node="n1"))
+    world.create("pods", a_pod("stays", node="n1", tolerations=[{"operator": "Exists"}]))
+    world.create("pods", a_pod("elsewhere", node="n2"))
+    taint(world, TAINT)
+    gone = world.get("pods", "out")
+    assert gone.leaving and gone.doc["metadata"]["deletionGracePeriodSeconds"] == 30
+    (target,) = gone.doc["status"]["conditions"]
+    assert (target["reason"], target["status"]) == ("DeletionByTaintManager", "True")
+    assert not world.get("pods", "stays").leaving and not world.get("pods", "elsewhere").leaving
+
+
+def test_a_taint_that_goes_in_time_changes_nothing() -> None:
+    world = a_world()
+    tolerated = {"key": "example.com/out", "operator": "Exists", "tolerationSeconds": 60}
+    world.create("pods", a_pod(node="n1", tolerations=[tolerated]))
+    taint(world, TAINT)
+    world.run(59)
+    taint(world)
+    world.run(10)
+    assert not world.get("pods", "p").leaving
+    taint(world, TAINT)
+    world.run(59)
+    assert not world.get("pods", "p").leaving, "its time begins anew"
+    world.run(1)
+    assert world.get("pods", "p").leaving
+
+
+def test_the_shortest_of_the_tolerations_that_are_used_decides() -> None:
+    world = a_world()
+    long = {"key": "example.com/out", "operator": "Exists", "tolerationSeconds": 60}
+    short = {"key": "example.com/out", "operator": "Equal", "value": "yes", "tolerationSeconds": 10}
+    world.create("pods", a_pod(node="n1", tolerations=[long, short]))
+    taint(world, TAINT)
+    world.run(9)
+    assert not world.get("pods", "p").leaving
+    world.run(1)
+    assert world.get("pods", "p").leaving

@@ -1,0 +1,176 @@
+"""A small cluster for the tests of controllers: a store with a namespace, loops over it, and played kubelets."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from collections.abc import Callable, Iterable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from kubectl_eksdoc.model.api_objects import Doc, with_value
+from kubectl_eksdoc.simulator.controllers import Agenda, Controller, Loop
+from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry
+from kubectl_eksdoc.simulator.store import BUILT_IN, Item, Names, Store, by_resource
+from kubectl_eksdoc.simulator.workloads.owning import Index
+
+START = datetime(2026, 11, 20, 8, 55, tzinfo=timezone.utc)
+CLUSTERS = Path(__file__).resolve().parents[2] / "data" / "clusters"
+NAMESPACE = "shop"
+
+Make = Callable[[Registry, Index], Iterable[Controller]]
+
+
+class World:
+    """`run(seconds)` lets time pass; the tests write what kubelets, schedulers and people would."""
+
+    def __init__(self, make: Make, docs: Iterable[Doc] = (), start: datetime = START) -> None:
+        self.traits = by_resource()
+        self.store = Store()
+        self.agenda = Agenda(start)
+        self.registry = Registry(self.store, self.agenda, Names(7), self.traits)
+        for doc in docs:
+            self.load(doc)
+        if self.store.get("namespaces", ("", NAMESPACE)) is None:
+            self.load(a_namespace(NAMESPACE))
+        self.index = Index(self.store)
+        self.loops = [Loop(each, self.store, self.agenda) for each in make(self.registry, self.index)]
+
+    def load(self, doc: Doc) -> None:
+        """As it is, as if it had been there before."""
+        traits = next(
+            each for each in BUILT_IN if (each.api_version, each.named.kind) == (doc["apiVersion"], doc["kind"])
+        )
+        meta = doc["metadata"]
+        self.store.add(traits.resource, (meta.get("namespace", ""), meta["name"]), doc)
+
+    def run(self, seconds: float = 0.0) -> None:
+        self.agenda.run_until(self.agenda.seconds + seconds)
+
+    def create(self, resource: str, doc: Doc, namespace: str = NAMESPACE) -> Item:
+        namespaced = self.traits[resource].namespaced
+        return self.registry.create(resource, doc, namespace if namespaced else "")
+
+    def get(self, resource: str, name: str, namespace: str = NAMESPACE) -> Item:
+        namespaced = self.traits[resource].namespaced
+        return self.registry.get(resource, (namespace if namespaced else "", name))
+
+    def there(self, resource: str, name: str, namespace: str = NAMESPACE) -> bool:
+        namespaced = self.traits[resource].namespaced
+        return self.store.get(resource, (namespace if namespaced else "", name)) is not None
+
+    def all(self, resource: str) -> list[Item]:
+        return list(self.store.list(resource))
+
+    def pods(self) -> list[Item]:
+        return self.all("pods")
+
+    def active(self) -> list[Item]:
+        return [each for each in self.pods() if not each.leaving and phase(each) not in ("Succeeded", "Failed")]
+
+    def set(self, item: Item, *path: str, to: Any) -> Item:
+        """Write a value of the spec or metadata."""
+        item = self.registry.get(item.resource, item.key)
+        return self.registry.update(item, with_value(item.doc, path, to))
+
+    def delete(self, item: Item, grace_s: int | None = None, propagation: str | None = None) -> None:
+        item = self.registry.get(item.resource, item.key)
+        self.registry.delete(item, DeleteOptions(grace_s=grace_s, propagation=propagation))
+
+    def place(self, pod: Item, node: str) -> Item:
+        """The scheduler's binding."""
+        return self.set(pod, "spec", "nodeName", to=node)
+
+    def report(self, pod: Item, phase: str = "Running", ready: bool = True, **more: Any) -> Item:
+        """The kubelet's status: the Ready condition changes its time when it changes."""
+        pod = self.registry.get("pods", pod.key)
+        status = dict(pod.doc.get("status") or {})
+        held = {each["type"]: each for each in status.get("conditions") or ()}
+        said = "True" if ready else "False"
+        if held.get("Ready", {}).get("status") != said:
+            held["Ready"] = {"type": "Ready", "status": said, "lastTransitionTime": self.registry.now}
+        status |= {"phase": phase, "conditions": list(held.values()), **more}
+        return self.registry.update(pod, {**pod.doc, "status": status}, status=True)
+
+    def kubelets(self, node: str = "n1") -> None:
+        """Everything that may run runs and is ready; everything that leaves has stopped."""
+        for pod in self.pods():
+            if pod.leaving:
+                self.delete(pod, grace_s=0)
+            elif phase(pod) == "Pending":
+                if not pod.doc["spec"].get("nodeName"):
+                    pod = self.place(pod, node)
+                self.report(pod)
+
+    def settle(self, rounds: int = 30) -> None:
+        """Let controllers and kubelets take turns until nothing changes any more."""
+        for _ in range(rounds):
+            version = self.store.version
+            self.run()
+            self.kubelets()
+            self.run(1)
+            if self.store.version == version:
+                return
+        raise AssertionError("it does not come to rest")
+
+
+def phase(pod: Item) -> str:
+    return str((pod.doc.get("status") or {}).get("phase", "Pending"))
+
+
+def names(items: Iterable[Item]) -> list[str]:
+    return [item.key[1] for item in items]
+
+
+def a_namespace(name: str) -> Doc:
+    meta = {"name": name, "uid": f"ns-{name}"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": meta,
+        "spec": {"finalizers": ["kubernetes"]},
+        "status": {"phase": "Active"},
+    }
+
+
+def a_template(app: str = "web", **spec: Any) -> Doc:
+    containers = [{"name": "c", "image": "example.invalid/c:1", "resources": {"requests": {"cpu": "100m"}}}]
+    return {"metadata": {"labels": {"app": app}}, "spec": {"containers": containers, **spec}}
+
+
+def a_workload(kind: str, name: str = "web", replicas: int | None = 3, **spec: Any) -> Doc:
+    """A ReplicaSet, Deployment, StatefulSet or DaemonSet (`replicas` None)."""
+    made: Doc = {"selector": {"matchLabels": {"app": name}}, "template": a_template(name), **spec}
+    if replicas is not None:
+        made["replicas"] = replicas
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": made}
+
+
+def a_pod(name: str = "p", app: str = "web", node: str = "", **more: Any) -> Doc:
+    doc: Doc = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": app}}}
+    doc["spec"] = {**a_template(app)["spec"], **({"nodeName": node} if node else {}), **more}
+    doc["status"] = {"phase": "Pending"}
+    return doc
+
+
+def a_node(name: str, zone: str = "a", **spec: Any) -> Doc:
+    meta = {"name": name, "labels": {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": zone}}
+    ready = {"type": "Ready", "status": "True"}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": spec, "status": {"conditions": [ready]}}
+
+
+def recorded(cluster: str) -> list[Doc]:
+    """All objects of built-in kinds of one archive, and the namespaces they are in, as they are."""
+    known = {(each.api_version, each.named.kind) for each in BUILT_IN}
+    docs: list[Doc] = []
+    with tarfile.open(CLUSTERS / f"{cluster}.tar.gz") as archive:
+        for member in archive:
+            held = archive.extractfile(member) if member.name.endswith(".json") else None
+            if held is not None:
+                docs += json.load(io.TextIOWrapper(held, encoding="utf-8"))["items"]
+    docs = [doc for doc in docs if (doc["apiVersion"], doc["kind"]) in known]
+    there = {doc["metadata"]["name"] for doc in docs if doc["kind"] == "Namespace"}
+    needed = {doc["metadata"]["namespace"] for doc in docs if "namespace" in doc["metadata"]}
+    return [*(a_namespace(name) for name in sorted(needed - there)), *docs]

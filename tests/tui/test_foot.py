@@ -1,0 +1,63 @@
+"""The line at the foot: nothing in it that a key does not do, the most important first, and a click is a press."""
+
+from __future__ import annotations
+
+import pytest
+from textual.pilot import Pilot
+
+from kubectl_eksdoc.tui.keymap import Hint, Page
+from kubectl_eksdoc.tui.screen import PlanScreen
+from kubectl_eksdoc.tui.widgets.foot import Foot, fitting
+from tests.tui.pilots import drive, lines, planned, press
+
+HINTS = (Hint("space", "mark"), Hint("r", "run…"), Hint("?", "help"), Hint("1 2", "pages"), Hint("z", "undo"))
+
+
+@pytest.mark.parametrize(
+    ("room", "kept"),
+    [
+        (80, ["space", "r", "?", "1 2", "z"]),
+        (40, ["space", "r", "?", "1 2", "…"]),
+        (26, ["space", "?", "…"]),
+        (9, ["?", "…"]),
+        (1, ["?", "…"]),
+    ],
+)
+def test_what_does_not_fit_is_left_out_from_the_end_and_that_is_said(room: int, kept: list[str]) -> None:
+    assert [hint.key for hint in fitting(HINTS, room, "…")] == kept
+
+
+def test_page_2_shows_the_fixes_of_a_blocked_budget_and_y_copies_the_first() -> None:
+    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+        await press(pilot, "2", "j", "j")
+        text = "\n".join(lines(pilot.app))
+        assert "shop/sale: blocked-forever" in text and "kubectl scale deployment sale -n shop --replicas=4" in text
+        assert "y copy the fix" in text.splitlines()[-1]
+        await press(pilot, "y")
+        assert pilot.app.clipboard == "kubectl scale deployment sale -n shop --replicas=4"
+        await press(pilot, "j", "j", "y")  # serial: it blocks nothing
+        assert "copy the fix" not in lines(pilot.app)[-1]
+
+    drive(look)
+
+
+async def click(pilot: Pilot[int], words: str, along: int = 0) -> None:
+    await pilot.click(Foot, offset=(lines(pilot.app)[-1].index(words) + along, 0))
+    await pilot.pause()
+    await planned(pilot)
+
+
+def test_a_click_on_a_key_is_a_press() -> None:
+    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+        await click(pilot, "1 2 3 4", 2)
+        assert screen.page is Page.HEADROOM
+        await press(pilot, "1")
+        await click(pilot, "space mark", 7)
+        assert "blue-1" not in screen.model.choice.ask.marked
+        await click(pilot, "m mark…")
+        await click(pilot, "n none")
+        assert not screen.model.choice.ask.marked
+        await click(pilot, "z undo", 3)
+        assert screen.model.choice.ask.marked
+
+    drive(look)

@@ -1,0 +1,88 @@
+"""The lines at the head: what matters most is seen on every terminal; badges say where one is and what one may do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.pilot import Pilot
+
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.cluster import Identity
+from kubectl_eksdoc.model.permissions import Permission
+from kubectl_eksdoc.render.identity import is_production
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.tui.fitting import Piece, dropped, fitted
+from kubectl_eksdoc.tui.screen import PlanScreen
+from tests.tui.lives import LiveCluster
+from tests.tui.pilots import a_demo, drive, lines
+from tests.tui.test_live import until
+
+LOOK = Look()
+PIECES = (Piece("Plan 5 of 8", ((1, "5 of 8"),)), dropped("1 wave", 3), Piece("about 2m16s"), dropped("grace", 4))
+
+
+@pytest.mark.parametrize(
+    ("room", "line"),
+    [
+        (40, "Plan 5 of 8  1 wave  about 2m16s  grace"),
+        (38, "Plan 5 of 8  1 wave  about 2m16s"),
+        (30, "Plan 5 of 8  about 2m16s"),
+        (20, "5 of 8  about 2m16s"),
+    ],
+)
+def test_what_matters_least_goes_first(room: int, line: str) -> None:
+    assert "  ".join(piece.text for piece in fitted(PIECES, room, "  ", LOOK)) == line
+
+
+@given(st.text("ab1-", min_size=30, max_size=90), st.integers(40, 90))
+def test_a_long_name_is_cut_in_its_middle_and_never_what_stands_behind_it(name: str, room: int) -> None:
+    first, age = fitted((Piece(name), Piece("live, read 2s ago")), room, "  ", LOOK)
+    assert age.text == "live, read 2s ago" and len(first.text) + len(age.text) + 2 <= room
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36)])
+def test_the_time_and_the_number_of_nodes_left_out_are_seen_on_every_terminal(size: tuple[int, int]) -> None:
+    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+        head, plan = lines(pilot.app)[:2]
+        assert "✗ 3 not drained" in plan and "about 2m16s (p95 6m18s)" in plan, plan
+        assert "demo-shop" in head and "demo cluster" in head and "…" not in head + plan, head
+
+    drive(look, a_demo(), size)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "context", "cluster", "is_it"),
+    [
+        ("prod", "arn:aws:eks:eu-west-1:1:cluster/shop", "shop-PROD", True),
+        ("^prod|live", "prod-eu", "", True),
+        ("prod", "test", "shop", False),
+        ("", "prod", "prod", False),
+        (".", "", "", False),
+    ],
+)
+def test_production_is_what_is_called_so(pattern: str, context: str, cluster: str, is_it: bool) -> None:
+    assert is_production(Identity(context, cluster), pattern) is is_it
+
+
+def test_badges_say_that_it_is_production_and_what_a_run_may_not_do() -> None:
+    opening: Any = replace(LiveCluster().opening(), production="blue|shop", no_desk="why")
+
+    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+        assert lines(pilot.app)[0].split()[:3] == ["eksdoc", "PRODUCTION", "READ-ONLY"]
+        screen._opening = replace(opening, no_desk="")
+        screen.model = replace(screen.model, denied=None)
+        screen.show_age()
+        await pilot.pause()
+        assert "RBAC" not in lines(pilot.app)[0], "nobody was asked"
+        for denied, said in (
+            ((), "RBAC ✓"),
+            ((Permission("create", kinds.PODS, "eviction"),), "✗ 1 right missing (!)"),
+        ):
+            screen.learn_rights(denied)
+            await until(pilot, lambda said=said: said in lines(pilot.app)[0])
+
+    drive(look, opening)

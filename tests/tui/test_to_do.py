@@ -1,0 +1,119 @@
+"""[4] What to fix: by cause, with what each frees; taken for fixed the plan follows, and a fix that happens is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from textual.pilot import Pilot
+
+from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.render.drain.by_cause import assumed_fixed, causes_of, no_longer
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.tui.reading import SOONEST_S
+from kubectl_eksdoc.tui.screen import PlanScreen
+from kubectl_eksdoc.tui.sheets import budgets
+from kubectl_eksdoc.tui.sheets.sheet import text_of
+from tests.tui.lives import DEMO, LiveCluster
+from tests.tui.pilots import drive, lines, planned, press
+from tests.tui.test_live import tick, until
+from tests.tui.test_sheets import BLUE, CLUSTER, VIEW
+
+CODES = tuple(cause.code for cause in causes_of(VIEW))
+
+
+def text(pilot: Pilot[int]) -> str:
+    return "\n".join(lines(pilot.app))
+
+
+def test_each_cause_is_one_row_in_words_with_what_its_fix_frees_since_when_and_how() -> None:
+    rows = budgets.to_do(VIEW)
+    sheet = budgets.blockers_sheet(rows, CLUSTER.observed_at)
+    cells = {key: [text_of(cell) for cell in sheet.cells(key)] for key in sheet.keys}
+    said = cells["pod-emptydir"]
+    assert said[0] == "✗ emptyDir data" and said[2:5] == ["1", "1 with above", "41d"]
+    assert "metrics-server" in said[1] and "emptyDir" in said[5]
+    assert cells["pod-several-budgets"][3:5] == ["none alone", "·"], "since when is not known"
+    assert [row.key for row in rows][: len(CODES)] == list(CODES), "in the order in which fixing them frees nodes"
+    assert all(row.code for row in rows if row.cause is not None)
+    assert not any(row.code for row in rows if row.cause is None), "what only warns cannot be taken for fixed"
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_what_is_taken_for_fixed_stays_a_row_and_is_no_blocker(code: str) -> None:
+    view = DrainView(make_plan(CLUSTER, BLUE, DrainPolicy(assume_fixed=frozenset({code}))), CLUSTER)
+    ((found, groups),) = assumed_fixed(view)
+    (first, *others) = budgets.to_do(view)
+    assert found == code and groups and first.fixed and first.code == code
+    assert code not in {row.code for row in others}
+    assert no_longer(VIEW, view) and not no_longer(VIEW, VIEW)
+
+
+def test_space_takes_a_cause_for_fixed_and_the_plan_follows_until_it_is_taken_back() -> None:
+    async def work(pilot: Pilot[int], screen: PlanScreen) -> None:
+        await press(pilot, "4")
+        assert "space as if fixed" in lines(pilot.app)[-1]
+        for code in CODES:
+            screen._of(screen.page).table.go_to(code)
+            await press(pilot, "space")
+        assert screen.model.choice.ask.policy.assume_fixed == frozenset(CODES)
+        assert "WHAT IF 7 fixed" in text(pilot) and "Plan 8 of 8 marked" in text(pilot) and "as if fixed" in text(pilot)
+        await press(pilot, "r")
+        assert any("supposes that something is fixed" in each.message for each in pilot.app._notifications)
+        await press(pilot, "z")
+        assert len(screen.model.choice.ask.policy.assume_fixed) == len(CODES) - 1
+        screen._of(screen.page).table.go_to(CODES[0])
+        await press(pilot, "space")
+        assert CODES[0] not in screen.model.choice.ask.policy.assume_fixed
+
+    drive(work)
+
+
+def test_rows_stay_where_they_are_and_what_is_freed_with_those_above_is_so() -> None:
+    fixed = frozenset({CODES[1], CODES[4]})
+    view = DrainView(make_plan(CLUSTER, BLUE, DrainPolicy(assume_fixed=fixed)), CLUSTER)
+    rows = budgets.to_do(view, CODES)
+    assert tuple(row.code for row in rows if row.code) == CODES
+    above: set[str] = set(fixed)
+    for row in rows:
+        if row.cause is not None:
+            above.add(row.code)
+            for node in row.cause.freed:
+                codes = {code for left in view.left if left.node == node for code in left.codes}
+                assert codes & set(CODES) <= above, node
+
+
+def test_y_copies_the_commands_of_a_cause_and_a_warning_is_no_cause() -> None:
+    async def work(pilot: Pilot[int], screen: PlanScreen) -> None:
+        await press(pilot, "4")
+        screen._of(screen.page).table.go_to("budget-never-allows")
+        await press(pilot, "y")
+        assert pilot.app.clipboard == "kubectl scale deployment sale -n shop --replicas=4"
+        await press(pilot, "G", "space")
+        assert not screen.model.choice.ask.policy.assume_fixed
+        assert any("blocks nothing that could be taken for fixed" in each.message for each in pilot.app._notifications)
+
+    drive(work)
+
+
+def test_a_fix_that_happens_in_the_cluster_is_ticked_off_and_taken_for_fixed_no_more() -> None:
+    mended = replace(DEMO, budgets=tuple(b for b in DEMO.budgets if b.key != "shop/sale"))
+    cluster = LiveCluster([DEMO, mended], targeting=Targeting(nodegroups=("blue",)))
+
+    async def work(pilot: Pilot[int], screen: PlanScreen) -> None:
+        await planned(pilot)
+        await press(pilot, "4")
+        screen._of(screen.page).table.go_to("budget-never-allows")
+        await press(pilot, "space")
+        assert "WHAT IF 1 fixed" in text(pilot)
+        screen.model = replace(screen.model, reads=screen.model.reads.was_told(cluster.clock()))
+        await tick(pilot, cluster, SOONEST_S * 100)
+        await until(pilot, lambda: cluster.reads == 2)
+        await until(pilot, lambda: not screen.model.choice.ask.policy.assume_fixed)
+        await planned(pilot)
+        await pilot.pause()
+        assert any("no longer in the way" in each.message for each in pilot.app._notifications)
+        assert "WHAT IF" not in text(pilot) and "PDB never allows" not in text(pilot)
+
+    drive(work, cluster.opening())
