@@ -19,7 +19,7 @@ export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/bytecode
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-long test-real check format docs bench krew lock release clean FORCE
+.PHONY: help demo quick test test-long test-real check format docs bench krew lock release image clean FORCE
 # Two pips in one environment get in each other's way, so -j has no say here.
 .NOTPARALLEL:
 # Interrupted, make would remove the file by which it knows that the environment is its own.
@@ -38,6 +38,7 @@ help:
 	@echo "make krew       build archives (dist) and manifests (plugins) for krew"
 	@echo "make lock       rewrite the checksums of the archives' wheels"
 	@echo "make release    what is published: VERSION=1.2.3 [OWNER=name] [DATE=…]"
+	@echo "make image      build the image of the Dockerfile with docker, podman or buildah"
 	@echo "make clean      remove everything made here"
 	@echo
 	@echo "The first run fetches packages from the package index (or from pip's cache)."
@@ -99,6 +100,12 @@ release: $(VENV)/.installed-test
 	$(PY) tools.krew.build
 	$(PY) tools.documents
 	$(PY) tools.release.build
+
+RELEASED = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' kubectl_eksdoc/__init__.py)
+image:
+	@for tool in docker podman buildah; do command -v $$tool >/dev/null && break; tool=; done; \
+	[ -n "$$tool" ] || { echo "error: an image is built by docker, podman or buildah, and there is none"; exit 2; }; \
+	$$tool build --build-arg "VERSION=$(RELEASED)" --tag "kubectl-eksdoc:$(RELEASED)" .
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

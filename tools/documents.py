@@ -12,7 +12,18 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools import check_page, codes_page, command_pages, examples, from_registry, registry, schemas, tables, transcript
+from tools import (
+    check_page,
+    codes_page,
+    command_pages,
+    deployment,
+    examples,
+    from_registry,
+    registry,
+    schemas,
+    tables,
+    transcript,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -92,6 +103,7 @@ def documents() -> dict[Path, str]:
         | {ROOT / "docs" / "codes.md": codes_page.page()}
         | from_registry.made()
         | schemas.made()
+        | {deployment.PATH: deployment.check()}
     )
 
 

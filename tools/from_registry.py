@@ -25,7 +25,9 @@ ADDRESSED = (
     ".github/CODEOWNERS",
     ".github/ISSUE_TEMPLATE/config.yml",
     "CODE_OF_CONDUCT.md",
+    "Dockerfile",
     "SECURITY.md",
+    "deploy/kustomization.yaml",
     "setup.cfg",
 )
 """Files that say where this repository and its image are, besides the pages."""
@@ -36,6 +38,7 @@ _REPOSITORY = re.compile(
 )
 _IMAGE = re.compile(r"(?<=\bghcr\.io/)[\w-]+(?=/kubectl-eksdoc\b)")
 _USED = re.compile(r"(?<=uses: )[\w-]+/kubectl-eksdoc@v[\w.]+")
+_BASE = re.compile(r"(?<=/kubectl-eksdoc//deploy\?ref=)v[\w.]+")
 _REVISION = re.compile(r"(/kubectl-eksdoc\n +rev: )v[\w.]+")
 _TAGGED = re.compile(r"(/kubectl-eksdoc\n +newTag: )\S+")
 _SCRIPTS = re.compile(r"(?<=^console_scripts =\n)(?:    .+\n)+", re.MULTILINE)
@@ -73,6 +76,7 @@ def addressed(text: str, registry: Registry, version: str = VERSION) -> str:
     # Names of images are in small letters; a placeholder is no name.
     text = _IMAGE.sub(registry.owner if registry.owner == PLACEHOLDER else registry.owner.lower(), text)
     text = _USED.sub(f"{registry.owner}/kubectl-eksdoc@{version}", text)
+    text = _BASE.sub(version, text)
     text = _TAGGED.sub(rf"\g<1>{version}", text)
     return _REVISION.sub(rf"\g<1>{version}", text)
 

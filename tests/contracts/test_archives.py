@@ -19,7 +19,19 @@ from tests.contracts.source import PACKAGE, ROOT
 
 BUILDER = (70, 1)  # of setuptools, as the test extra asks for
 NOT_OURS = (".git", ".venv*", "__pycache__", "*.egg-info", "build", "dist", "out", ".*_cache", ".hypothesis")
-TOPS = (".ci", ".github", ".krew", "bench", "completions", "docs", "kubectl_eksdoc", "plugins", "tests", "tools")
+TOPS = (
+    ".ci",
+    ".github",
+    ".krew",
+    "bench",
+    "completions",
+    "deploy",
+    "docs",
+    "kubectl_eksdoc",
+    "plugins",
+    "tests",
+    "tools",
+)
 SINGLE = (
     ".dockerignore",
     ".editorconfig",

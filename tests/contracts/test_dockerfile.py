@@ -8,6 +8,7 @@ import re
 import shlex
 
 from kubectl_eksdoc import __version__, in_cluster
+from kubectl_eksdoc.cli import in_cluster as in_cluster_command
 from kubectl_eksdoc.model.own_labels import PROGRAM
 from tests.contracts.source import ROOT
 
@@ -15,7 +16,7 @@ from tests.contracts.source import ROOT
 def instructions() -> list[tuple[str, str]]:
     """(FROM, what follows it), lines that go on put together."""
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
-    lines = (line.strip() for line in text.splitlines() if line.strip())
+    lines = (line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#"))
     return [(word, rest.strip()) for word, _, rest in (line.partition(" ") for line in lines)]
 
 
@@ -39,18 +40,27 @@ def test_it_runs_with_a_root_that_is_read_only() -> None:
     assert "VOLUME" not in names
 
 
+def test_its_home_is_that_of_its_user() -> None:
+    assert f"install -d -m 0700 -o {in_cluster.USER} -g {in_cluster.USER} {in_cluster.HOME}" in " ".join(every("RUN"))
+    assert (ROOT / "Dockerfile").read_text(encoding="utf-8").startswith("# syntax=docker/dockerfile:1\n")
+
+
 def test_nothing_comes_from_anywhere_but_pinned() -> None:
     names = {name for name, _ in instructions()}
     assert names <= {"FROM", "WORKDIR", "COPY", "RUN", "ARG", "LABEL", "ENV", "USER", "ENTRYPOINT"}, "no ADD of URLs"
-    for base in every("FROM"):
-        image, _, tag = base.split()[0].partition(":")
-        assert image == "python" and re.fullmatch(r"3\.[0-9]+-slim-[a-z]+", tag), base
+    assert {base.split()[0] for base in every("FROM")} == {"${BASE}"}
+    assert re.fullmatch(r"BASE=python:3\.[0-9]+-slim-[a-z]+", every("ARG")[0])
     ran = " ".join(every("RUN"))
-    assert "-c constraints.txt" in ran and "--no-index" in ran and not re.search(r"curl|wget|https?:|apt", ran)
+    assert all("-c constraints.txt" in each or "--no-index" in each for each in every("RUN"))
+    assert "--no-build-isolation" in ran and "--no-index" in ran and not re.search(r"curl|wget|https?:|apt", ran)
 
 
 def test_it_is_of_this_version() -> None:
-    assert every("ARG") == [f"VERSION={__version__}"]
+    """``make image`` says which, and calls it as ``--in-cluster`` does."""
+    assert every("ARG")[1:] == ["VERSION=unknown"]
+    make = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert '--build-arg "VERSION=$(RELEASED)" --tag "kubectl-eksdoc:$(RELEASED)"' in make
+    assert f"kubectl-eksdoc:{__version__}" == in_cluster_command.DEFAULT_IMAGE
     labels = dict(word.split("=", 1) for rest in every("LABEL") for word in shlex.split(rest))
     assert labels["org.opencontainers.image.version"] == "${VERSION}"
     assert labels["org.opencontainers.image.licenses"] == "Apache-2.0"

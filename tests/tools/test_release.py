@@ -83,12 +83,14 @@ def test_pages_follow_the_owner_and_the_version() -> None:
     text = (
         "* @OWNER\nhttps://github.com/OWNER/kubectl-eksdoc/issues ghcr.io/OWNER/kubectl-eksdoc:x\n"
         "- uses: OWNER/kubectl-eksdoc@v0.1.0\n- repo: https://github.com/OWNER/kubectl-eksdoc\n  rev: v0.1.0\n"
-        "https://github.com/OTHER/kubectl-drain @OWNER\n"
+        "https://github.com/OTHER/kubectl-drain @OWNER\nhttps://github.com/OWNER/kubectl-eksdoc//deploy?ref=v0.1.0\n"
+        "- newName: ghcr.io/OWNER/kubectl-eksdoc\n  newTag: v0.1.0\n"
     )
     assert from_registry.addressed(text, known, "v0.2.0") == (
         "* @Acme\nhttps://github.com/Acme/kubectl-eksdoc/issues ghcr.io/acme/kubectl-eksdoc:x\n"
         "- uses: Acme/kubectl-eksdoc@v0.2.0\n- repo: https://github.com/Acme/kubectl-eksdoc\n  rev: v0.2.0\n"
-        "https://github.com/OTHER/kubectl-drain @OWNER\n"
+        "https://github.com/OTHER/kubectl-drain @OWNER\nhttps://github.com/Acme/kubectl-eksdoc//deploy?ref=v0.2.0\n"
+        "- newName: ghcr.io/acme/kubectl-eksdoc\n  newTag: v0.2.0\n"
     )
 
 
@@ -198,7 +200,11 @@ def _released(top: Path) -> Path:
 
 @pytest.mark.long
 def test_the_same_sources_are_the_same_bytes(release: Path, tmp_path: Path) -> None:
-    again = _released(tmp_path / "another folder")
+    before = os.umask(0o077)
+    try:
+        again = _released(tmp_path / "another folder")
+    finally:
+        os.umask(before)
     names = sorted(path.name for path in release.iterdir())
     assert names == sorted(path.name for path in again.iterdir())
     assert [name for name in names if (release / name).read_bytes() != (again / name).read_bytes()] == []

@@ -70,7 +70,8 @@ def _write(entry: tarfile.TarInfo, archive: tarfile.TarFile, into: Path) -> None
 
 
 def _build(kind: str, folder: Path, into: Path, epoch_s: int) -> None:
-    code = f"import sys; from setuptools import build_meta; build_meta.build_{kind}(sys.argv[1])"
+    # Files that setuptools writes itself have the modes that the umask leaves.
+    code = f"import os, sys; os.umask(0o022); from setuptools import build_meta; build_meta.build_{kind}(sys.argv[1])"
     environ = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch_s), "PYTHONHASHSEED": "0"}
     command = [sys.executable, "-c", code, str(into)]
     done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False)
