@@ -19,6 +19,7 @@ KIN = {
         Code.of("addon-field-reset"),
         Code.of("addon-field-changed-in-every-mode"),
         Code.of("addon-field-conflict"),
+        Code.of("addon-update-refused"),
         Code.of("addon-field-kept"),
         Code.of("addon-field-unknown"),
         Code.of("addon-ownership-grows"),

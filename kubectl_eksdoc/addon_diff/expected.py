@@ -197,6 +197,8 @@ def _agrees(
         if _is_label(path) or any(rules.config_of(path)[: len(each)] == each for each in update.today):
             continue
         live = value_at(doc, path, schema.root)
+        if path not in now and live in EMPTY:
+            continue  # a null of the manifest (creationTimestamp)
         if path[-1] == "f:image":
             alike = upstream(_in_repository(live)) == upstream(_in_repository(now.get(path)))
         else:

@@ -204,6 +204,16 @@ def may_return(predictions: Sequence[Prediction]) -> Iterator[Finding]:
             )
 
 
+def refused(predictions: Sequence[Prediction], mode: Mode) -> Iterator[Finding]:
+    """What would result of an object is not valid, so that the API server refuses the update."""
+    for each in predictions:
+        if mode in each.refused:
+            modes = ", ".join(other.value for other in each.refused)
+            yield Finding.of(
+                "addon-update-refused", _subject(each.of), (f"so it is with {modes}",), said=each.refused[mode]
+            )
+
+
 def shared(predictions: Sequence[Prediction]) -> Iterator[Finding]:
     """One for each object: who installed the add-on by Helm before has them all."""
     for each in predictions:

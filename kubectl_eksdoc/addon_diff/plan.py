@@ -9,7 +9,7 @@ from kubectl_eksdoc.addon_diff.circumstances import circumstances
 from kubectl_eksdoc.addon_diff.corefile import corefile
 from kubectl_eksdoc.addon_diff.expected import Update
 from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked
-from kubectl_eksdoc.addon_diff.judging import Unread, judged, may_return, shared
+from kubectl_eksdoc.addon_diff.judging import Unread, judged, may_return, refused, shared
 from kubectl_eksdoc.addon_diff.manifests import manifests
 from kubectl_eksdoc.addon_diff.merging import Missing, leaves, merged, with_value
 from kubectl_eksdoc.addon_diff.prediction import FieldChange, Prediction, predict
@@ -81,6 +81,7 @@ def plan_update(facts: AddonFacts, asked: Asked, judge: Judge) -> AddonPlan:
         *judged(facts, asked, changes, unread),
         *shared(predictions),
         *may_return(predictions),
+        *refused(predictions, asked.mode),
         *circumstances(facts, asked, judge(values) if values else ()),
         *corefile(facts, values, changes, asked.mode),
     )

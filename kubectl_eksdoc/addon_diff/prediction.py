@@ -7,7 +7,7 @@ the recorded applies of a real server, field.md 11b.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.differing import differing
@@ -28,6 +28,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path, names_item, tree_of
 from kubectl_eksdoc.kubernetes.api.places import Place
 from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of
+from kubectl_eksdoc.kubernetes.api.template_validation import problems
 from kubectl_eksdoc.model.api_objects import Doc, Named, named
 from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.model.aws.configuration import Path as ConfigPath
@@ -91,13 +92,15 @@ class FieldChange:
 class Prediction:
     """Of one object, sorted by field. `conflict`: the message by which NONE fails, "" where it does not. `shared`: what
     EKS and somebody else have alike: where the version changes it, it is in conflict, too. `may_return`: what a
-    user has emptied or removed, where it is not known what EKS applies; it comes back in every mode."""
+    user has emptied or removed, where it is not known what EKS applies; it comes back in every mode. `refused`: the
+    server's message by which the update fails, in the modes in which what would result is no valid object."""
 
     of: Named
     changes: tuple[FieldChange, ...]
     conflict: str = ""
     shared: tuple[LiveField, ...] = ()
     may_return: tuple[LiveField, ...] = ()
+    refused: Mapping[Mode, str] = field(default_factory=dict)
 
 
 def predict(live: Doc, update: Update, schema: Schema | None = None) -> Prediction:
@@ -110,6 +113,8 @@ def predict(live: Doc, update: Update, schema: Schema | None = None) -> Predicti
     will = expected(live, of, update, known_as)
     outcomes, conflicts = _outcomes(live, will, known_as)
     before = with_defaults(without_entries(live))
+    refused = {mode: said for mode, after in outcomes.items() if (said := _invalid(of, before, after))}
+    outcomes |= dict.fromkeys(refused, before)
     touched = {path for after in outcomes.values() for path in differing(before, after, known_as)}
     gone = missing(of, before, will, update, known_as)
     returns = {path for path, certain in gone.items() if certain and path in touched}
@@ -124,8 +129,17 @@ def predict(live: Doc, update: Update, schema: Schema | None = None) -> Predicti
     ]
     message = _message(of, conflicts)
     shared = tuple(sorted(LiveField(of, path) for path in will.shared if path not in paths))
-    maybe = tuple(sorted(LiveField(of, path) for path in gone if path not in returns))
-    return Prediction(of, tuple(sorted(changes, key=lambda change: change.field)), message, shared, maybe)
+    maybe = tuple(sorted(LiveField(of, path) for path in gone if path not in returns and not (refused and gone[path])))
+    return Prediction(of, tuple(sorted(changes, key=lambda change: change.field)), message, shared, maybe, refused)
+
+
+def _invalid(of: Named, before: Doc, after: Doc) -> str:
+    """As the API server words it; "" for a valid object."""
+    found = [f"{each.field}: {each.text}" for each in problems(before, after)]
+    group = of.api_version.partition("/")[0] if "/" in of.api_version else ""
+    kind = f"{of.kind}.{group}" if group else of.kind
+    listed = found[0] if len(found) == 1 else f"[{', '.join(found)}]"
+    return f'{kind} "{of.name}" is invalid: {listed}' if found else ""
 
 
 def _outcomes(live: Doc, will: Expected, schema: Schema) -> tuple[dict[Mode, Doc], tuple[Path, ...]]:

@@ -1,7 +1,7 @@
 """Versions of add-ons: which one an update goes to, and by which others.
 
-Sources: EKS user guide, "Update the Amazon VPC CNI add-on" (one minor version at a time) and DescribeAddonVersions,
-which lists the newest first and marks the default for each Kubernetes version.
+Sources: EKS user guide, "Update the Amazon VPC CNI add-on" (one minor version at a time is recommended), and
+DescribeAddonVersions, which lists the newest first and marks the default for each Kubernetes version.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def on_the_way(offered: AddonVersions, kubernetes: str, now: str, to: str) -> tu
 
 
 def skips_minors(addon: str, now: str, to: str) -> bool:
-    """Whether `to` is further away from `now`, up or down, than the add-on may go at once."""
+    """Whether `to` is further away from `now`, up or down, than AWS recommends to go at once."""
     old, new = parse(now), parse(to)
     if addon not in _BY_MINORS or old is None or new is None:
         return False

@@ -1,4 +1,4 @@
-"""Findings by what they come from: one API that goes, one node group, one workload, one answer that nobody gave."""
+"""Findings by what they come from: one API that goes, one node group, one workload, one answer that is missing."""
 
 from __future__ import annotations
 
@@ -79,9 +79,10 @@ def root_causes(
 
 
 def among(causes: Iterable[RootCause], found: Sequence[Finding]) -> tuple[RootCause, ...]:
-    """Those from which one of `found` comes."""
-    some = frozenset(found)
-    return tuple(each for each in causes if not some.isdisjoint(each.findings))
+    """Those from which one of `found` comes, which are the very findings of the plan: there may be thousands, and each
+    step asks."""
+    some = set(map(id, found))
+    return tuple(each for each in causes if any(id(one) in some for one in each.findings))
 
 
 def _cause(some: Sequence[tuple[Finding, Gate | None]], of_aws: Collection[Finding], reach: Reach) -> RootCause:

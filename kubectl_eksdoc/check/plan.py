@@ -120,8 +120,8 @@ class CheckPlan:
         counting = [each for each in self.findings if self.counts(each)]
         unknown = [each for each in counting if each.status is Status.UNKNOWN]
         accepted = tuple(each for each in unknown if each.code.name in self.wish.accepted)
-        fails = tuple(each for each in counting if each.status is Status.FAIL)
-        return Outcome(fails, tuple(each for each in unknown if each not in accepted), accepted)
+        rest = tuple(each for each in unknown if each.code.name not in self.wish.accepted)
+        return Outcome(tuple(each for each in counting if each.status is Status.FAIL), rest, accepted)
 
     def waiting(self, step: Step) -> tuple[Finding, ...]:
         """What counts, and is to be mended before that step."""
@@ -172,8 +172,8 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
 def _causes(plan: CheckPlan, reach: Reach) -> tuple[RootCause, ...]:
     """Those of the findings by which the outcome is."""
     outcome, eks = plan.outcome, plan.facts.eks
-    counts = frozenset((*outcome.fails, *outcome.unknown))
-    found = ((each, one.check.gate) for one in plan.judged for each in one.findings if each in counts)
+    counts = set(map(id, (*outcome.fails, *outcome.unknown)))
+    found = ((each, one.check.gate) for one in plan.judged for each in one.findings if id(each) in counts)
     of_aws = (each for each in outcome.unknown if isinstance(eks, Unknown) and _because(each, eks.why))
     return root_causes(found, frozenset(of_aws), reach)
 

@@ -113,7 +113,7 @@ class BlockersPage(PageOf):
         yield Prose(id="fix")
 
     def on_mount(self) -> None:
-        self.table.entitle(self.said("[4] What to fix, in the order that frees nodes"))
+        self.table.entitle(self.said("[4] Blockers: what to fix, in the order that frees nodes"))
         self.query_one("#fix", Prose).entitle(self.said("what it means and what to do"))
 
     def show(self, model: Model) -> None:

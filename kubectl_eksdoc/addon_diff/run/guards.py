@@ -9,7 +9,6 @@ from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import FieldChange
-from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 
@@ -80,23 +79,15 @@ def _of_addon(plan: AddonPlan) -> Iterator[Guard]:
 
 def _of_version(plan: AddonPlan) -> Iterator[Guard]:
     facts = plan.facts
-    name, now, target = facts.addon.name, facts.addon.version, facts.target.version
+    name, target = facts.addon.name, facts.target.version
     if facts.offered is False:
         yield Guard(
             f"EKS does not offer {target} for Kubernetes {facts.cluster.version}",
             f"Name one that it offers: aws eks describe-addon-versions --addon-name {name}.",
         )
-    if len(facts.steps) > 1:
-        yield Guard(
-            f"{name} goes one minor version at a time: {' → '.join((now, *facts.steps))}",
-            f"Begin with --to {facts.steps[0]}.",
-        )
-    elif addon_versions.skips_minors(name, now, target):
-        yield Guard(
-            f"{name} goes one minor version at a time, down as well, and {target} is further from {now}",
-            "Name a version of the minor before with --to.",
-        )
     for each in plan.findings:
+        if each.code is Code.of("addon-update-refused"):
+            yield Guard(each.message, "\n".join(f"{remedy.text}." for remedy in each.remedy))
         if (
             each.code is Code.of("addon-values-refused")
             and each.status is Status.FAIL

@@ -46,7 +46,7 @@ def way_back(plan: AddonPlan) -> WayBack | Unknown:
     name, version = facts.addon.name, facts.addon.version
     caveats = [f"EKS takes it only while it offers {version} for Kubernetes {facts.cluster.version}"]
     if addon_versions.skips_minors(name, facts.target.version, version):
-        caveats.append(f"{name} goes one minor version at a time, down as well")
+        caveats.append(f"AWS recommends to update {name} one minor version at a time")
     if isinstance(schema, Unknown) and values != facts.values:
         caveats.append(f"whether {version} takes these values is not known: {schema.why}")
     return WayBack(name, version, values, tuple(by_hand), tuple(caveats))

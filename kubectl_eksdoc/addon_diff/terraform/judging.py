@@ -118,6 +118,7 @@ _OPEN = frozenset(
         Code.of("addon-field-reset"),
         Code.of("addon-field-changed-in-every-mode"),
         Code.of("addon-field-conflict"),
+        Code.of("addon-update-refused"),
         Code.of("addon-field-kept"),
         Code.of("addon-ownership-grows"),
         Code.of("addon-values-dropped"),

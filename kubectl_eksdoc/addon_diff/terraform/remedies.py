@@ -31,7 +31,7 @@ def _instead(remedy: Remedy, finding: Finding, change: Change, facts: AddonFacts
         offered = "one that EKS offers" + (
             f", and that is not older than {facts.now.version}" if facts.installed else ""
         )
-        yield Remedy(f"set {version} to {facts.steps[0] if len(facts.steps) > 1 else offered}")
+        yield Remedy(f"set {version} to {offered}")
     elif finding.code is Code.of("addon-values-dropped"):
         whole = change.where.argument("configuration_values")
         yield Remedy(f"write the whole document to {whole}: the values of today with what is to be new")

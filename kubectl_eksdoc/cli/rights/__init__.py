@@ -82,7 +82,6 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain rollback": commands.ROLLBACK,
     "drain status": commands.STATUS,
     "completion": commands.NAMES,
-    "plugins": (),  # they are about this machine alone
     "drain status --attach": commands.ATTACHED,
     "drain pause": commands.ASK,
     "drain abort": commands.ASK,

@@ -42,7 +42,7 @@ class Standing:
     periods; `planned_s`: so long it was planned to take in all. `budgets`: those that the plan takes from, as they are
     now; `pending`: replacements without a node; `coming`: those that have one and are not Ready, with the kubelet's
     reason, or the readiness gates (of load balancers' targets) that they wait for. `unready` (ns/name): those that
-    the run waits for, once every node is done.
+    the run waits for, once every node is done. `why`: what it waits for in full, what holds all of it first.
     """
 
     at_s: float
@@ -67,6 +67,7 @@ class Standing:
     cordoned_only: tuple[str, ...] = ()
     slow_left_s: float | None = None
     unmeasured: int = 0
+    why: tuple[Reason, ...] = ()
 
     @property
     def said(self) -> str:
@@ -138,6 +139,7 @@ def standing(engine: Engine, remaining: Remaining, now_s: float) -> Standing:
         coming=tuple(coming(engine)),
         unready=tuple(sorted(pod.key for pod in engine.unready)) if engine.drained else (),
         cordoned_only=engine.cordoned_only,
+        why=reasons(engine, now_s),
     )
 
 

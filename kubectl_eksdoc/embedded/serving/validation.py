@@ -19,7 +19,7 @@ from kubectl_eksdoc.embedded.serving.targets import Target
 from kubectl_eksdoc.kubernetes import budgets
 from kubectl_eksdoc.kubernetes.api import pod_validation, shapes, statuses, workload_validation
 from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
-from kubectl_eksdoc.kubernetes.api.workload_validation import DUPLICATE, FORBIDDEN, Problem
+from kubectl_eksdoc.kubernetes.api.workload_validation import Problem
 from kubectl_eksdoc.kubernetes.budgets import BudgetSpec, FieldError
 from kubectl_eksdoc.kubernetes.pod_security import refusal
 from kubectl_eksdoc.model import kinds
@@ -104,14 +104,11 @@ def _facts() -> Facts:
 
 def causes_of(problems: Iterable[Problem]) -> tuple[Cause, ...]:
     """Of a 422, one for each."""
-    return tuple(Cause(each.reason, _told(each), each.field) for each in problems)
+    return tuple(Cause(each.reason, each.worded(_json(each.found)), each.field) for each in problems)
 
 
-def _told(problem: Problem) -> str:
-    if problem.reason == FORBIDDEN:
-        return f"Forbidden: {problem.said}"
-    shown = json.dumps(problem.found, separators=(",", ":"))
-    return f"Duplicate value: {shown}" if problem.reason == DUPLICATE else f"Invalid value: {shown}: {problem.said}"
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")

@@ -259,7 +259,8 @@ class Draining:
             self._paused = wish is Wish.PAUSE
             self._phase = Phase.PAUSED if self._paused else Phase.RUNNING
             noted = Noted.PAUSED if self._paused else Noted.RESUMED
-            self._entries.append(self._scribe.note(noted, self._clock.now(), who))
+            paused = f"{wished.by} paused it" if self._paused else ""  # whoever reads the journal must know why
+            self._entries.append(self._scribe.note(noted, self._clock.now(), who, paused))
             self._told_s = -TELL_S
         self._engine.pause(f"{wished.by} paused it" if self._paused else "")
 

@@ -21,6 +21,7 @@ Path = tuple[str, ...]
 NEGATIVE = "must be greater than or equal to 0"
 
 INVALID, FORBIDDEN, DUPLICATE = "FieldValueInvalid", "FieldValueForbidden", "FieldValueDuplicate"
+NOT_FOUND = "FieldValueNotFound"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,18 @@ class Problem:
     found: Any
     said: str
     reason: str = INVALID
+
+    @property
+    def text(self) -> str:
+        """In the server's words."""
+        return self.worded(f'"{self.found}"' if isinstance(self.found, str) else str(self.found))
+
+    def worded(self, shown: str) -> str:
+        """With what was found, as JSON has it."""
+        if self.reason == FORBIDDEN:
+            return f"Forbidden: {self.said}"
+        plain = {DUPLICATE: "Duplicate value", NOT_FOUND: "Not found"}.get(self.reason)
+        return f"{plain}: {shown}" if plain else f"Invalid value: {shown}: {self.said}"
 
 
 _ROLLED: tuple[Path, ...] = (("spec", "replicas"), ("spec", "minReadySeconds"), ("spec", "revisionHistoryLimit"))

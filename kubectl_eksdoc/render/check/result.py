@@ -152,7 +152,7 @@ class _Change(Printed):
 
 
 class _Cause(Printed):
-    """What findings come from: one API, one node group, one workload, one answer that nobody gave."""
+    """What findings come from: one API, one node group, one workload, one answer that is missing."""
 
     subject: SubjectResult
     severity: Severity

@@ -52,7 +52,8 @@ def _judged(view: CheckView, look: Look, full: bool) -> list[list[str]]:
     plan, mark = view.plan, marking(view.since)
     if full:
         gates = [_gate(plan, gate, look, mark) for gate in (*Gate, None)]
-        return [deciding(plan, look, mark), drawn(Title("Areas"), areas(plan), look, full), *gates, _noted(view, look)]
+        first = deciding(plan, look, mark) if plan.diagnosis is None else []
+        return [first, drawn(Title("Areas"), areas(plan), look, full), *gates, _noted(view, look)]
     more = [line for gate in (*Gate, None) for line in others(plan, gate, look, mark)]
     return [deciding(plan, look, mark), more, later(plan, look), blind(plan, look), in_line(plan, look)]
 

@@ -39,6 +39,7 @@ RUN_KEYS: tuple[Key, ...] = (
     Key("run-alone", "n", "n", "leave_alone", "leave the node under the cursor alone…", Part.RUN, _RUN),
     Key("run-go-on", "o", "o", "go_on", "go on with a stopped run…", Part.RUN, (), 2),
     Key("run-others", "L", "L", "others", "the other runs of this cluster", Part.RUN),
+    Key("run-copy", "y", "y", "copy", "copy kubectl describe (of what is waited for)", Part.LOOK, _RUN, 4),
     Key("run-follow", "f", "f", "follow", "follow what is new", Part.LOOK, _LOG, 5),
     Key("run-level", "v", "v", "level", "all, or only what went wrong", Part.LOOK, _LOG, 4),
     Key("run-filter", "slash", "/", "filter", "look for", Part.LOOK, _LOG, 6),
@@ -48,7 +49,7 @@ RUN_KEYS: tuple[Key, ...] = (
     Key("run-live", "5", "5", "page", "the run", Part.ANYWHERE, given=Page.RUN),
     Key("run-log", "6", "6", "page", "its log", Part.ANYWHERE, (), 7, given=Page.LOG),
     Key("run-plan", "1,2,3,4", "1-4", "plan", "the plan; the run goes on", Part.ANYWHERE),
-    Key("run-help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 4),
+    Key("run-help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 6),
     Key("run-back", "escape,q", "esc q", "back", "back; a run is never left by it", Part.ANYWHERE),
 )
 
@@ -59,6 +60,8 @@ def why_not(key: Key, state: RunState, page: Page) -> str:
         return f"{key.words} is a key of [{key.pages[0].value}]"
     if key.action in ("pause", "hold"):
         return _why_no_pause(state) or ("it is paused already" if key.action == "hold" and state.is_paused else "")
+    if key.action == "copy" and (state.over or state.standing is None or not any(e.remedy for e in state.standing.why)):
+        return "nothing is waited for that a command would show"
     if key.action == "stop" and (state.over or state.wished is Wish.LEAVE):
         return "it is over" if state.over else "it leaves at once already"
     if key.action == "leave_alone" and (state.over or not state.drains):
@@ -318,6 +321,16 @@ class RunScreen(Screen[None]):
         if outcome.view is None:
             return in_markdown(self.state, self._cluster, self._command())
         return FORMATS.render(outcome.view, "markdown", self.look)
+
+    def do_copy(self) -> None:
+        """Of what stands beside the node under the cursor."""
+        live = self.query_one(LivePage)
+        node, pod = live.table.key, live.query_one("#run-pods", LineTable).key
+        reasons = sheets.reasons_of(self.state, node or "", pod)
+        remedy = next((each.remedy for each in reasons if each.remedy), "")
+        if remedy:
+            self.app.copy_to_clipboard(remedy)
+        self._tell(f"copied: {remedy}" if remedy else "y: nothing is waited for that a command would show")
 
     def do_command(self) -> None:
         command = self._command()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.drain.run.chronicle import ENDS, NodeCourse, NodeState, PodCourse, PodState
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened, Moment
-from kubectl_eksdoc.drain.run.standing import Standing
+from kubectl_eksdoc.drain.run.standing import Reason, Standing
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.run import events
@@ -239,7 +239,7 @@ _STANDS = {Stage.PAUSED: "! paused", Stage.HELD: "! held", Stage.STOPPING: "! st
 def _said(node: NodeCourse, state: RunState) -> tuple[str, Tone | None]:
     """Sign and word."""
     if node.state is NodeState.EVICTING and (stands := _STANDS.get(state.stage)):
-        leaving = any(pod.state is PodState.LEAVING for pod in node.pods.values())
+        leaving = state.knows_leaving and any(pod.state is PodState.LEAVING for pod in node.pods.values())
         return ("» leaving", Tone.UNKNOWN) if leaving else (stands, Tone.WARN)
     if node.state is NodeState.EVICTING and state.waits_of(node.node):
         return ("! waiting PDB" if _on_budget(node, state) else "! waiting"), Tone.WARN
@@ -304,8 +304,45 @@ def _pod(pod: PodCourse, waiting: set[str], state: RunState) -> Cells:
         said, tone = ASKED
     if pod.pod in waiting:
         said, tone = ("! waits", Tone.WARN) if pod.state is PodState.WAITING else (said, Tone.WARN)
-    asked = pod.state in (PodState.LEAVING, PodState.REFUSED, PodState.KEPT)
-    return [pod.pod, Cell(said, tone), duration(state.at_s - pod.since_s) if asked else ""]
+    since_s = state.at_s - pod.since_s if pod.state in (PodState.LEAVING, PodState.REFUSED, PodState.KEPT) else None
+    if pod.pod in waiting and since_s is None and state.standing is not None:
+        since_s = next((each.for_s for each in state.standing.why if each.of.split(" on ")[0] == pod.pod), None)
+    return [pod.pod, Cell(said, tone), duration(since_s) if since_s is not None else ""]
+
+
+_MOST_REASONS = 4
+
+
+def reasons_of(state: RunState, node: str, pod: str | None) -> list[Reason]:
+    """Of the pod, of its node, then of the whole run; nothing is waited for once it is over."""
+    if state.standing is None or state.over:
+        return []
+    on = f" on {node}"
+    about = [each for each in state.standing.why if not each.of or each.of == node or each.of.endswith(on)]
+    return sorted(about, key=lambda each: (each.of != f"{pod}{on}", not each.of))
+
+
+def _not_told(state: RunState, told: Sequence[str | tuple[str, Tone]]) -> list[str | tuple[str, Tone]]:
+    """Replacements that are not there yet, and that no reason names."""
+    if state.standing is None:
+        return []
+    said = " ".join(line if isinstance(line, str) else line[0] for line in told)
+    pending = [each for each in state.standing.pending if each.pod not in said][:3]
+    coming = [each for each in state.standing.coming if each.pod not in said][:3]
+    lines: list[str | tuple[str, Tone]] = [
+        (f"{each.pod} has no node yet: {each.why or 'the scheduler has not said why'}", Tone.WARN) for each in pending
+    ]
+    return [*lines, *((f"{each.pod} is not Ready yet: {each.why or 'it is starting'}", Tone.FAINT) for each in coming)]
+
+
+def _reason(reason: Reason) -> list[str | tuple[str, Tone]]:
+    """Who waits and since when, for what, what is usual, and the command that shows more."""
+    of = " ".join(filter(None, (reason.of, f"(+{reason.more})" if reason.more else "")))
+    since = f"for {duration(reason.for_s)}" if reason.for_s is not None else ""
+    head = ", ".join(filter(None, (of, since)))
+    lines: list[str | tuple[str, Tone]] = [(f"! {head}: {reason.why}" if head else f"! {reason.why}", Tone.WARN)]
+    lines += [(f"  {reason.usual}", Tone.FAINT)] if reason.usual else []
+    return [*lines, *([(f"  {reason.remedy}", Tone.GOOD)] if reason.remedy else [])]
 
 
 def why(state: RunState, node: str | None, pod: str | None) -> list[str | tuple[str, Tone]]:
@@ -315,18 +352,16 @@ def why(state: RunState, node: str | None, pod: str | None) -> list[str | tuple[
         return []
     waits = state.waits_of(course.node)
     found: list[str | tuple[str, Tone]] = []
-    for each in sorted(waits, key=lambda each: each.pod != pod)[:4]:
-        found.append((f"{each.pod} waits: {each.why}", Tone.WARN))
+    for reason in reasons_of(state, course.node, pod)[:_MOST_REASONS]:
+        found += [*([""] if found else []), *_reason(reason)]
+    if not found:
+        found += [(f"{each.pod} waits: {each.why}", Tone.WARN) for each in waits[:_MOST_REASONS]]
+    found += _not_told(state, found)
     kept = course.pods.get(pod or "")
     if kept is not None and kept.why and kept.state in (PodState.KEPT, PodState.REFUSED) and not waits:
         found.append((f"{kept.pod}: {kept.why}", Tone.BAD if kept.state is PodState.KEPT else Tone.WARN))
     if course.why:
         found.append((course.why, Tone.BAD if course.state is NodeState.ALONE else Tone.FAINT))
-    pending = state.standing.pending if state.standing is not None else ()
-    for waiting in pending[:3]:
-        found.append((f"{waiting.pod} has no node yet: {waiting.why or 'nobody said why'}", Tone.WARN))
-    coming = state.standing.coming if state.standing is not None else ()
-    found += [(f"{each.pod} is not Ready yet: {each.why or 'it is starting'}", Tone.FAINT) for each in coming[:3]]
     if not found and course.state not in ENDS and course.begun_s is None:
         found.append(("its turn has not come", Tone.FAINT))
     if state.unknown:

@@ -178,6 +178,8 @@ def test_a_pause_is_a_pause() -> None:
     assert at[0] < 5 and at[1] >= 299
     noted = [entry.what for entry in journal.entries if isinstance(entry, Note)]
     assert [each for each in noted if each in (Noted.PAUSED, Noted.RESUMED)] == [Noted.PAUSED, Noted.RESUMED]
+    paused = next(entry for entry in journal.entries if isinstance(entry, Note) and entry.what is Noted.PAUSED)
+    assert paused.why == "the user paused it", "a replay says why it was held"
 
 
 def test_who_stops_it_waits_for_what_is_under_way() -> None:

@@ -58,6 +58,7 @@ def test_a_symptom_has_five_lines_that_begin_with_what_is_likeliest() -> None:
         "Undo: It only looks: there is nothing to undo.",
     ]
     assert "AREAS" not in lines
+    assert "WHAT DECIDES" not in wide(stuck(STUCK), LOOK), "no step is asked for"
 
 
 def test_nothing_found_is_said_plainly() -> None:

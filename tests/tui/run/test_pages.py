@@ -13,7 +13,7 @@ from textual.content import Content
 from kubectl_eksdoc.drain.run.chronicle import NodeState, PodState
 from kubectl_eksdoc.drain.run.moments import Happened, Moment
 from kubectl_eksdoc.drain.run.record import Waiting
-from kubectl_eksdoc.drain.run.standing import PodWaits
+from kubectl_eksdoc.drain.run.standing import PodWaits, Reason
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import Cell
@@ -297,7 +297,7 @@ def test_a_run_of_which_nothing_is_heard_does_not_look_alive() -> None:
 def test_replacements_without_a_node_are_named() -> None:
     state = at(20, pending=(Waiting("shop/web-new", "0/6 nodes are available"), Waiting("shop/odd", "")))
     told = said(list(sheets.why(state, next(iter(state.chronicle.nodes)), None)))
-    assert "shop/web-new has no node yet: 0/6 nodes are available" in told and "nobody said why" in told
+    assert "shop/web-new has no node yet: 0/6 nodes are available" in told and "the scheduler has not said why" in told
 
 
 def test_the_tightest_budget_comes_first_and_before_it_the_one_that_is_waited_for() -> None:
@@ -410,3 +410,29 @@ def test_a_drain_after_which_not_all_is_ready_has_one_sign_wherever_it_is_told()
         state = at(20)
         state.outcome = outcome
         assert line(state).startswith(sign) and said(list(summary(state))).startswith(sign)
+
+
+def test_why_it_waits_names_budget_pod_time_what_is_usual_and_a_command() -> None:
+    reason = Reason(
+        "shop/web-1 on blue-3",
+        "budget shop/web allows no eviction: 3 healthy, 3 needed; replacement shop/web-9 on green-1 is not Ready",
+        40.0,
+        "usually Ready 25 s after the eviction",
+        "kubectl describe pod web-9 -n shop",
+        2,
+    )
+    other = Reason("shop/api-1 on blue-4", "budget shop/api allows no eviction", 5.0)
+    waits = (PodWaits("shop/web-1", "blue-3", "budget shop/web has no room", "shop/web"),)
+    told = said(sheets.why(at(20, why=(other, reason), waits=waits), "blue-3", None))
+    assert "shop/web-1 on blue-3 (+2), for 40s: budget shop/web allows no eviction: 3 healthy, 3 needed" in told
+    assert "usually Ready 25 s after the eviction" in told and "kubectl describe pod web-9 -n shop" in told
+    assert "shop/api" not in told, "another node's"
+    over = at(20, why=(reason,))
+    over.outcome = Outcome("so")
+    assert not sheets.reasons_of(over, "blue-3", None)
+
+
+def test_the_engine_says_why_with_every_step_of_a_run() -> None:
+    state = at(20)
+    assert state.standing is not None and state.standing.why
+    assert any(reason.remedy.startswith("kubectl ") for reason in state.standing.why)
