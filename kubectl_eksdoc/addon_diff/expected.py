@@ -148,10 +148,16 @@ def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
     on_the_way = {path[:at] for path in others for at in range(1, len(path))}
     told = on_the_way | {*why, *doubted, *shared}
     whole = by_manifest is Witness.MANIFEST and bool(target) and _explained(update)
+
+    def is_known(path: Path) -> bool:
+        """Of a field that a configuration value makes, only the chart tells."""
+        told_of = path in now or path in target or update.chart or not rules.config_of(path)
+        return told_of and _is_known(path, now, target)
+
     unsure = tuple(
         path
         for path in others
-        if (_is_unsure(path, config, told, rules, schema) and not (whole and _is_known(path, now, target)))
+        if (_is_unsure(path, config, told, rules, schema) and not (whole and is_known(path)))
         or (path in news and may_be(value_at(doc, path, place), news[path]))
     )
     paths = {path: rules.config_of(path) for path in (*target, *unsure) if path not in mine} | paths
