@@ -105,7 +105,7 @@ def test_what_the_earlier_one_lacks_is_new_and_what_only_it_has_is_fixed(command
         gone = failing(document)
         document["findings"].remove(gone)
         named.append((gone["code"], gone["subject"]["name"]))
-        other = copy.deepcopy(failing(document))
+        other = copy.deepcopy(gone)
         other["subject"]["name"] = "was-here"
         document["findings"].append(other)
         named.append((other["code"], "was-here"))
