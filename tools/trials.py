@@ -24,9 +24,10 @@ _CODE = {
     "title": "A node of a trial",
     "about": "A recipe was tried on it.",
     "needs": ["nodes"],
+    "texts": {"": {"severity": "low", "status": "pass", "message": "a recipe was tried on it"}},
 }
 _RULE = """def _tried(node: Node) -> Finding | None:
-    return _knows(node, Code.of("node-tried"), Severity.LOW, "a recipe was tried on it")
+    return Finding.of("node-tried", _subject(node))
 
 
 def _ends_soon("""

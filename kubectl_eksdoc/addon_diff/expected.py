@@ -138,11 +138,11 @@ def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
     base = merged(_without(base, now, target, place), built(news), place)
     config = merged({**_identity(live), **base}, known, place)
     by_manifest = Witness.MANIFEST if update.manifests is None or update.manifests.exact else Witness.NEAREST
+    alike = (others & mine) | _of_installers(owners)
     for path in target:
-        if path not in may_lack:
+        if path not in may_lack and not (path in alike and _is_other(doc, path, now, target, place)):
             why.setdefault(path, by_manifest)
             doubted.pop(path, None)
-    alike = (others & mine) | _of_installers(owners)
     shared = tuple(path for path in alike if path not in why and not names_item(path))
     rules = _Rules.of(update, of, schema)
     on_the_way = {path[:at] for path in others for at in range(1, len(path))}
@@ -221,6 +221,13 @@ def _in_repository(image: object) -> str:
 def _is_label(path: Path) -> bool:
     """EKS has labels and annotations that upstream has not."""
     return "f:labels" in path or "f:annotations" in path
+
+
+def _is_other(doc: Doc, path: Path, now: Values, target: Values, place: Place) -> bool:
+    """Neither version's manifest says why it has its value: a configuration value may, and may be given no more."""
+    if path not in now or now[path] != target[path] or path[-1] == "f:image" or _is_label(path):
+        return False
+    return bool(value_at(doc, path, place) != now[path])
 
 
 def _without(base: Doc, now: Values, target: Values, place: Place) -> Doc:

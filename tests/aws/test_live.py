@@ -91,6 +91,7 @@ def everything(of: Believed) -> dict[Question, Any]:
         questions.TEMPLATE_VERSIONS: ec2.template_version(of, TEMPLATE),
         questions.METADATA_DEFAULTS: ec2.account_defaults(of),
         questions.SCALING_GROUPS: ec2.scaling_groups(of, ["own"]),
+        questions.LAUNCH_CONFIGURATIONS: ec2.launch_configurations(of, ["old"]),
         **of_interruption(of),
         **of_upgrades(of),
     }

@@ -87,7 +87,7 @@ def test_the_page_of_budgets_shows_them_where_there_is_no_budget() -> None:
         await pilot.press("j", "y")
         budgets = yaml_documents(pilot.app.clipboard)
         assert {each["kind"] for each in budgets} == {"PodDisruptionBudget"}
-        assert said(pilot).startswith("copied, as YAML: budgets for ")
+        assert said(pilot).startswith("copied: as YAML, for kubectl apply -f")
         await pilot.press("m", "1", "m", "n", "2", "y")
         assert screen.page is Page.HEADROOM and "goes without a budget" in said(pilot)
 

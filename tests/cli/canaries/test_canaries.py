@@ -73,6 +73,7 @@ MORE = {
     "snapshot": ("snapshot HOME/lab.eksdoc --overwrite",),
     "permissions --check": ("permissions drain run --check",),
     "completion": ("completion bash",),
+    "plugins": ("plugins status",),
 }
 """What a command needs beside its name, where that alone says nothing."""
 
