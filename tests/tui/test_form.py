@@ -85,7 +85,9 @@ def test_knobs_are_turned_in_the_form_undone_and_copied(size: tuple[int, int]) -
         policy = screen.model.choice.ask.policy
         assert (policy.nodes_at_once, policy.order) == ("7, zone=10", "soonest")
         text = "\n".join(lines(pilot.app))
-        assert "< soonest > !" in text and "parallel 7, zone=10" in text
+        assert "< soonest > !" in text
+        # In a small terminal the head keeps what matters most.
+        assert "parallel 7, zone=10" in text or size == NARROW
         await press(pilot, "z")
         assert screen.model.choice.ask.policy.order == "auto"
         assert any("< auto >" in line for line in lines(pilot.app))

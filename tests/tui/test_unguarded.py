@@ -89,6 +89,6 @@ def test_the_page_of_budgets_shows_them_where_there_is_no_budget() -> None:
         assert {each["kind"] for each in budgets} == {"PodDisruptionBudget"}
         assert said(pilot).startswith("copied: as YAML, for kubectl apply -f")
         await pilot.press("m", "1", "m", "n", "2", "y")
-        assert screen.page is Page.HEADROOM and "goes without a budget" in said(pilot)
+        assert screen.page is Page.HEADROOM and "nothing to copy" in said(pilot)
 
     drive(look, cluster.opening())
