@@ -256,7 +256,7 @@ def check(history: list[Hand], update: Updates) -> None:
         because = by_field[field].because
         # Who installed the same chart by Helm had its defaults, which nobody misses. Every version has another tag, and
         # whose the tag before was is not recorded.
-        told_why = ("as the chart", "another tag of the same image", "it was so from the beginning")
+        told_why = ("as the chart", "another tag of the same image", "it was so from the beginning", "as the manifest")
         assert because.cause is not Cause.VERSION or any(each in because.why for each in told_why), by_field[field]
     told = {str(field) for each in plan.predictions for field in each.shared}
     told |= {str(each.field) for each in plan.changes if each.fate(Mode.OVERWRITE) is Fate.UNKNOWN}

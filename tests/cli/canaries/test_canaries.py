@@ -73,11 +73,11 @@ MORE = {
     "snapshot": ("snapshot HOME/lab.eksdoc --overwrite",),
     "permissions --check": ("permissions drain run --check",),
     "completion": ("completion bash",),
-    "plugins": ("plugins status",),
 }
 """What a command needs beside its name, where that alone says nothing."""
 
 AS_ANOTHER = {
+    "plugins": "it reads no cluster, and no AWS",
     **{f"drain {name}": "on a run that was cut off, below" for name in ("resume", "rollback", "pause", "abort")},
     "addon-diff --fleet": "check --fleet",
     "imds-probe --fleet": "check --fleet",
