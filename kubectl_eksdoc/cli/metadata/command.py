@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -206,14 +206,22 @@ def _hops(text: str) -> int:
 def _intent(text: str) -> Intent:
     from kubectl_eksdoc.imds_probe.assumed import Intent
 
-    found = _assumed(text)
-    if found.image:
-        raise argparse.ArgumentTypeError(f"{text!r} names an AMI; write hops=1 or hops=1,tokens=required")
-    return Intent(found.hops, found.tokens)
+    found = _settings(text, ("hops", "tokens"), f"{text!r} is no intent; write hops=1 or hops=1,tokens=required")
+    return Intent(int(found["hops"]) if "hops" in found else None, found.get("tokens", ""))
 
 
 def _assumed(text: str) -> Assumed:
-    from kubectl_eksdoc.imds_probe.assumed import AL2023, Assumed
+    from kubectl_eksdoc.imds_probe.assumed import Assumed
+
+    error = f"{text!r} assumes nothing that is known; write hops=1,tokens=required or ami=AL2023"
+    found = _settings(text, ("hops", "tokens", "ami"), error)
+    hops = int(found["hops"]) if "hops" in found else None
+    return Assumed(hops, found.get("tokens", ""), found.get("ami", "").upper())
+
+
+def _settings(text: str, names: Collection[str], error: str) -> dict[str, str]:
+    """``hops=1,tokens=required``: each of `names` once at the most; anything else is the `error`."""
+    from kubectl_eksdoc.imds_probe.assumed import AL2023
 
     found: dict[str, str] = {}
     for part in text.split(","):
@@ -223,13 +231,10 @@ def _assumed(text: str) -> Assumed:
             "tokens": value in (REQUIRED, OPTIONAL),
             "ami": value.upper() == AL2023,
         }
-        if not fits.get(name) or name in found:
-            raise argparse.ArgumentTypeError(
-                f"{text!r} assumes nothing that is known; write hops=1,tokens=required or ami=AL2023"
-            )
+        if name not in names or name in found or not fits[name]:
+            raise argparse.ArgumentTypeError(error)
         found[name] = value
-    hops = int(found["hops"]) if "hops" in found else None
-    return Assumed(hops, found.get("tokens", ""), found.get("ami", "").upper())
+    return found
 
 
 def _codes() -> tuple[Code, ...]:

@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli import exits, opening, rights, values
 from kubectl_eksdoc.cli.confirming import NODES, Given, confirm
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.request import Request
-from kubectl_eksdoc.cli.options import given_from
+from kubectl_eksdoc.cli.options import dry_from, given_from
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, show, tell_unread
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run.allowed import check_writable
@@ -100,8 +100,8 @@ def active_from(args: argparse.Namespace, named: bool) -> Active | None:
     Raises:
         UsageError: flags do not go together.
     """
-    dry = "" if args.dry == "none" else str(args.dry)
-    found = Active(args.all_nodes, args.image, args.probe_namespace, args.wait_for, given_from(args, NODES), dry)
+    given, dry = given_from(args, NODES), dry_from(args)
+    found = Active(args.all_nodes, args.image, args.probe_namespace, args.wait_for, given, dry)
     if args.active:
         if found.every and named:
             raise UsageError("--all-nodes excludes pod/NAME and node/NAME", "Give one of them.")

@@ -122,6 +122,12 @@ def test_what_is_meant_is_an_option_of_the_answer() -> None:
         assert run_cli("imds-probe", "--demo", *words).code == 2
 
 
+def test_an_intent_that_is_none_is_told_what_an_intent_is() -> None:
+    for text in ("hops=x", "ami=AL2023", "hops=1,hops=2"):
+        said = run_cli("imds-probe", "--demo", "--intent", text).err
+        assert "write hops=1 or hops=1,tokens=required" in said and "or ami=" not in said
+
+
 def test_proof_by_pods_is_not_promised_of_a_fix_that_makes_other_nodes() -> None:
     ran = run_cli("imds-probe", "--demo", "--apply", "--fix", "node-class", "--active", "--dry-run")
     assert ran.code == 2 and "after node-class Karpenter makes others" in ran.err
