@@ -216,11 +216,11 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.flows.interruption import look_at_interruption
     from kubectl_eksdoc.interruption.plan import Wish
-    from kubectl_eksdoc.render.interruption import FORMATS, InterruptionView
+    from kubectl_eksdoc.render.interruption.report import InterruptionReport
 
     request = Request.from_args(args, words)
     options = request.options
-    FORMATS.check(options.output)
+    InterruptionReport.check(options.output)
     try:
         world = opened(request, around)
         wish = Wish(request.queue, request.stack, reached_by(request, world))
@@ -230,9 +230,9 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     opening.told(world, options, around)
     if request.printed:
         return _printed(plan, request, around)
-    view = InterruptionView(plan, request.given, world.recognised)
+    report = InterruptionReport(plan, request.given, world.recognised)
     look = looks.decide(options, around.stdout, around.environ)
-    return Answer(FORMATS.render(view, options.output, look), opening.code(plan.findings, request.accepted))
+    return Answer(report.render(options.output, look), opening.code(plan.findings, request.accepted))
 
 
 def _printed(plan: InterruptionPlan, request: Request, around: Surroundings) -> Answer:
@@ -240,7 +240,7 @@ def _printed(plan: InterruptionPlan, request: Request, around: Surroundings) -> 
     Raises:
         UsageError: there is no Karpenter for which anything could be made, or nothing says where.
     """
-    from kubectl_eksdoc.render.interruption.table import printed
+    from kubectl_eksdoc.render.interruption.report import printed
 
     missing, install = plan.missing, plan.install
     if missing is None or install is None:

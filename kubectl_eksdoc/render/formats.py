@@ -21,20 +21,20 @@ class Formats(Generic[View]):
     """`of` what, as in ``a plan``. A format's function loads what it needs when it is called: a table needs no YAML."""
 
     of: str
-    by_name: Mapping[str, Format[View]]
+    formats: Mapping[str, Format[View]]
 
     def check(self, output: str) -> None:
         """
         Raises:
             UsageError: there is no such format.
         """
-        if output not in self.by_name:
-            raise UsageError(f"{self.of} has no output format {output!r}", f"choose one of {', '.join(self.by_name)}")
+        if output not in self.formats:
+            raise UsageError(f"{self.of} has no output format {output!r}", f"choose one of {', '.join(self.formats)}")
 
     def render(self, view: View, output: str, look: Look) -> str:
         """`view` in that format, ending with a line end; "" where there is nothing to say. Raises: as `check`."""
         self.check(output)
-        return self.by_name[output](view, look)
+        return self.formats[output](view, look)
 
 
 def documents(result: Callable[[View], object]) -> Mapping[str, Format[View]]:

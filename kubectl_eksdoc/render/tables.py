@@ -152,9 +152,9 @@ def titled(title: Title, lines: Sequence[str], look: Look) -> list[str]:
     return [look.paint(shown(title.screen, look), Tone.TITLE), *lines] if lines else []
 
 
-def drawn(title: Title, drawn: Drawn, look: Look, full: bool) -> list[str]:
+def drawn(title: Title, drawn: Drawn, look: Look, full: bool, most: int = MOST_ROWS) -> list[str]:
     columns, every = drawn
-    kept = every if full or len(every) <= MOST_ROWS + 1 else every[:MOST_ROWS]
+    kept = every if full or len(every) <= most + 1 else every[:most]
     lines = plain(columns, kept, look, indent=len(MARGIN), fit=not full)
     return titled(title, [*lines, *more(len(every) - len(kept), look)], look)
 

@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Taint
 from kubectl_eksdoc.model.pods import Pod, Toleration
-from kubectl_eksdoc.render.interruption.table import in_short
+from kubectl_eksdoc.render.interruption.report import in_short
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_workload
 from tests.interruption.healthy import (
     PLACE,

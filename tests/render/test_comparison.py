@@ -57,7 +57,7 @@ def test_golden(name: str) -> None:
 
 
 def test_every_format_has_a_golden_file_and_no_file_is_left_over() -> None:
-    assert {fmt for fmt, _ in CASES.values()} == set(FORMATS.by_name)
+    assert {fmt for fmt, _ in CASES.values()} == set(FORMATS.formats)
     assert {path.name for path in GOLDEN.iterdir()} == set(CASES)
 
 

@@ -152,7 +152,7 @@ def test_pods_that_waited_before_are_those_without_a_node_in_the_cluster() -> No
     }
 
 
-@pytest.mark.parametrize("fmt", FORMATS.by_name)
+@pytest.mark.parametrize("fmt", FORMATS.formats)
 def test_a_plan_that_drains_nothing_can_be_shown(fmt: str) -> None:
     text = render(a_rehearsal_view(a_rehearsal((), 0.0, plan=an_empty_plan())), fmt, Look())
     assert text.endswith("\n")
@@ -216,7 +216,7 @@ def test_no_line_is_wider_than_the_terminal(made: Callable[[], RecordView], widt
     assert PAINT.sub("", coloured).splitlines() == lines
 
 
-@pytest.mark.parametrize("fmt", FORMATS.by_name)
+@pytest.mark.parametrize("fmt", FORMATS.formats)
 def test_ascii_is_ascii(fmt: str) -> None:
     assert render(a_rehearsal_view(BADLY), fmt, Look(ascii=True)).isascii()
 
@@ -240,14 +240,14 @@ def check(text: str, fmt: str, look: Look) -> None:
     assert out.encode("ascii" if look.ascii else "utf-8")
 
 
-@pytest.mark.parametrize("fmt", FORMATS.by_name)
+@pytest.mark.parametrize("fmt", FORMATS.formats)
 def test_names_of_a_dump_do_not_move_the_cursor(fmt: str) -> None:
     for text, look in zip(NASTY, itertools.cycle(LOOKS), strict=False):
         check(f"a{text}b", fmt, look)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("fmt", FORMATS.by_name)
+@pytest.mark.parametrize("fmt", FORMATS.formats)
 @pytest.mark.parametrize("text", NASTY)
 def test_names_of_a_dump_do_not_move_the_cursor_in_any_look(fmt: str, text: str) -> None:
     for look in LOOKS:

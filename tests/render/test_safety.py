@@ -107,14 +107,14 @@ def check(text: str, fmt: str, look: Look) -> None:
 LOOKS = (Look(), Look(colour=True), Look(ascii=True))
 
 
-@pytest.mark.parametrize("fmt", FORMATS.by_name)
+@pytest.mark.parametrize("fmt", FORMATS.formats)
 def test_known_tricks_are_escaped(fmt: str) -> None:
     for number, text in enumerate(NASTY):
         check(text if number % 2 else f"a{text}b", fmt, LOOKS[number % 3])
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("fmt", FORMATS.by_name)
+@pytest.mark.parametrize("fmt", FORMATS.formats)
 @pytest.mark.parametrize("text", NASTY)
 def test_known_tricks_are_escaped_in_every_look(fmt: str, text: str) -> None:
     for look in LOOKS:
@@ -122,7 +122,7 @@ def test_known_tricks_are_escaped_in_every_look(fmt: str, text: str) -> None:
         check(text, fmt, look)
 
 
-@given(hostile, st.sampled_from(sorted(FORMATS.by_name)), st.booleans(), st.booleans())
+@given(hostile, st.sampled_from(sorted(FORMATS.formats)), st.booleans(), st.booleans())
 def test_no_text_of_a_cluster_reaches_the_screen_raw(text: str, fmt: str, colour: bool, ascii_only: bool) -> None:
     check(text, fmt, Look(colour=colour, ascii=ascii_only))
 

@@ -83,7 +83,7 @@ def test_names_are_the_nodes_that_can_be_drained_in_order() -> None:
     assert render(a_view(an_empty_plan()), "name", Look()) == ""
 
 
-@pytest.mark.parametrize("fmt", FORMATS.by_name)
+@pytest.mark.parametrize("fmt", FORMATS.formats)
 def test_an_empty_plan_can_be_shown(fmt: str) -> None:
     text = render(a_view(an_empty_plan()), fmt, Look())
     assert fmt == "name" or text.endswith("\n")

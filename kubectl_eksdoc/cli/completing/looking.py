@@ -119,7 +119,7 @@ def _formats(looking: Looking, cursor: Cursor) -> Iterable[Name]:
         return ()
     module, _, name = place.rpartition(".")
     found = getattr(importlib.import_module(f"kubectl_eksdoc.{module}"), name)
-    return map(Name, getattr(found, "by_name", found))
+    return map(Name, getattr(found, "formats", found))
 
 
 def _commands(looking: Looking, cursor: Cursor) -> Iterable[Name]:

@@ -101,10 +101,10 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
-    from kubectl_eksdoc.render.dns import FORMATS, DnsView
+    from kubectl_eksdoc.render.dns.report import LameduckReport
 
     options = request.options
-    FORMATS.check(options.output)
+    LameduckReport.check(options.output)
     try:
         world = reading.opened(request, around)
         reach = reading.reach(request, world)
@@ -113,5 +113,5 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         raise rights.explained(error, NAME) from error
     opening.told(world, options, around)
     look = looks.decide(options, around.stdout, around.environ)
-    view = DnsView(plan, request.given, world.recognised)
-    return Answer(FORMATS.render(view, options.output, look), opening.code(plan.findings, request.accepted))
+    view = LameduckReport(plan, request.given, world.recognised)
+    return Answer(view.render(options.output, look), opening.code(plan.findings, request.accepted))

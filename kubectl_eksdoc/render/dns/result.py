@@ -12,7 +12,8 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import CLIENT_S, CLOSING_S, MARGIN
 from kubectl_eksdoc.kubernetes.keeping import printed_corefile
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.dns import DnsView, table
+from kubectl_eksdoc.render.dns import report
+from kubectl_eksdoc.render.dns.report import LameduckReport
 from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Moment, Printed, Text, Texts, UnsetType
 
 
@@ -153,13 +154,13 @@ class LameduckResult(CommandResult):
     findings: tuple[FindingResult, ...]
 
     @classmethod
-    def of(cls, facts: DnsView) -> LameduckResult:
+    def of(cls, facts: LameduckReport) -> LameduckResult:
         plan = facts.plan
         return cls.filled(
             plan,
             metadata=metadata(plan.facts.cluster, facts),
             recognised=facts.recognised,
-            verdict=table.verdict(plan),
+            verdict=report.verdict(plan),
             coredns=plan.facts,
             shutdown=plan.ending,
             pods=_pods(plan.facts),

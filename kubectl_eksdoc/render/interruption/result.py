@@ -10,7 +10,7 @@ from kubectl_eksdoc.interruption.installs import effective
 from kubectl_eksdoc.interruption.rights import Handler
 from kubectl_eksdoc.model import interruption
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.interruption import InterruptionView, table
+from kubectl_eksdoc.render.interruption import report
 from kubectl_eksdoc.render.result import (
     Code,
     Count,
@@ -192,18 +192,18 @@ class InterruptionResult(CommandResult):
     findings: tuple[FindingResult, ...]
 
     @classmethod
-    def of(cls, facts: InterruptionView) -> InterruptionResult:
+    def of(cls, facts: report.InterruptionReport) -> InterruptionResult:
         plan, read = facts.plan, facts.plan.facts
         queue = _Queue.filled(name=read.queue, arn=read.queue_arn, url=getattr(read.told.queue, "url", None))
         return cls.filled(
             plan,
             metadata=metadata(read.cluster, facts),
             recognised=facts.recognised,
-            verdict=table.in_short(plan),
-            handled=table.HANDLED[plan.outage.handled],
+            verdict=report.in_short(plan),
+            handled=report.HANDLED[plan.outage.handled],
             handled_by=plan.outage.by if plan.outage.handled else None,
-            to_queue=(_Delivery.filled(kind=kind, delivered=table.HANDLED[so]) for kind, so in plan.to_queue.items()),
-            to_karpenter=table.HANDLED[plan.to_karpenter] if plan.links else None,
+            to_queue=(_Delivery.filled(kind=kind, delivered=report.HANDLED[so]) for kind, so in plan.to_queue.items()),
+            to_karpenter=report.HANDLED[plan.to_karpenter] if plan.links else None,
             karpenter=plan.install,
             queue=queue if plan.install else None,
             node_termination_handlers=plan.handlers,

@@ -150,7 +150,7 @@ def test_the_queue_and_the_stack_have_the_names_that_were_given() -> None:
         (("--stack-name", "Karpenter-prod"), "would delete the rest"),
         (("--stack-name", "x", "--print", "iam"), "--print iam makes none"),
         (("--accept-unknown", "interruption-rul"), "did you mean interruption-rule"),
-        (("-o", "markdown"), "no output format"),
+        (("-o", "sarif"), "no output format"),
     ],
 )
 def test_what_does_not_fit_is_said(argv: tuple[str, ...], said: str) -> None:

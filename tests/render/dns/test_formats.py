@@ -18,8 +18,7 @@ from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, Notices
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
 from kubectl_eksdoc.coredns_lameduck.shutdown import Shutdown, budget
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.render.dns import FORMATS, DnsView
-from kubectl_eksdoc.render.dns.table import bar
+from kubectl_eksdoc.render.dns.report import LameduckReport, bar
 from kubectl_eksdoc.render.look import Look
 from tests.broken import accepted
 from tests.coredns_lameduck.made import NODES, PODS, a_zoned, facts, lameduck, without
@@ -57,8 +56,8 @@ MADE = {
 }  # fmt: skip
 
 
-def view(name: str) -> DnsView:
-    return DnsView(plan_dns(MADE[name]()), {}, "by its endpoint", "0.0.0")
+def view(name: str) -> LameduckReport:
+    return LameduckReport(plan_dns(MADE[name]()), {}, "by its endpoint", "0.0.0")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +75,7 @@ def view(name: str) -> DnsView:
     ],
 )
 def test_it_reads_as_it_did(file: str, name: str, output: str, look: Look) -> None:
-    text = FORMATS.render(view(name), output, look)
+    text = view(name).render(output, look)
     path = GOLDEN / file
     if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
         path.parent.mkdir(exist_ok=True)
@@ -85,7 +84,7 @@ def test_it_reads_as_it_did(file: str, name: str, output: str, look: Look) -> No
 
 
 def document(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(FORMATS.render(view(name), "json", Look(120)))
+    found: dict[str, Any] = json.loads(view(name).render("json", Look(120)))
     return found
 
 
@@ -101,13 +100,13 @@ def test_its_schema_refuses_what_is_broken() -> None:
 
 
 def test_yaml_is_the_same() -> None:
-    assert yaml_of(FORMATS.render(view("incident"), "yaml", Look(120))) == document("incident")
+    assert yaml_of(view("incident").render("yaml", Look(120))) == document("incident")
 
 
 @pytest.mark.parametrize("name", MADE)
 @pytest.mark.parametrize("columns", [80, 120])
 def test_no_line_but_a_command_is_wider_than_the_terminal(name: str, columns: int) -> None:
-    lines = FORMATS.render(view(name), "table", Look(columns)).splitlines()
+    lines = view(name).render("table", Look(columns)).splitlines()
     assert [line for line in lines if len(line) > columns and not line.strip().startswith("kubectl")] == []
 
 

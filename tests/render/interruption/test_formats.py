@@ -16,7 +16,7 @@ import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.queues import Notice
-from kubectl_eksdoc.render.interruption import FORMATS, InterruptionView
+from kubectl_eksdoc.render.interruption.report import InterruptionReport
 from kubectl_eksdoc.render.look import Look
 from tests.broken import accepted
 from tests.builders import NOW, a_budget, a_cluster, a_pod
@@ -63,8 +63,8 @@ PLANS: dict[str, Callable[[], InterruptionPlan]] = {
 }
 
 
-def view(name: str = "incident") -> InterruptionView:
-    return InterruptionView(PLANS[name](), {"queue": "prod"}, "by its endpoint", "0.0.0")
+def view(name: str = "incident") -> InterruptionReport:
+    return InterruptionReport(PLANS[name](), {"queue": "prod"}, "by its endpoint", "0.0.0")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def view(name: str = "incident") -> InterruptionView:
     ],
 )
 def test_it_reads_as_it_did(file: str, output: str, look: Look) -> None:
-    text = FORMATS.render(view(), output, look)
+    text = view().render(output, look)
     path = GOLDEN / file
     if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
         path.parent.mkdir(exist_ok=True)
@@ -87,14 +87,14 @@ def test_it_reads_as_it_did(file: str, output: str, look: Look) -> None:
 
 
 def document(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(FORMATS.render(view(name), "json", Look(120)))
+    found: dict[str, Any] = json.loads(view(name).render("json", Look(120)))
     return found
 
 
 @pytest.mark.parametrize("name", sorted(PLANS))
 def test_it_is_as_its_schema_says(name: str) -> None:
     JUDGE.validate(document(name))
-    assert yaml_of(FORMATS.render(view(name), "yaml", Look(120))) == document(name)
+    assert yaml_of(view(name).render("yaml", Look(120))) == document(name)
 
 
 def test_its_schema_refuses_what_is_broken() -> None:
@@ -111,14 +111,14 @@ def test_its_schema_refuses_what_is_broken() -> None:
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_no_line_is_wider_than_the_screen_but_commands(name: str, width: int) -> None:
     commands = {f"{' ' * 6}{remedy.command}" for each in view(name).plan.findings for remedy in each.remedy}
-    for line in FORMATS.render(view(name), "table", Look(width, ascii=True)).splitlines():
+    for line in view(name).render("table", Look(width, ascii=True)).splitlines():
         assert len(line) <= width or line in commands, line
 
 
 @pytest.mark.parametrize("name", sorted(PLANS))
 @pytest.mark.parametrize("output", ["table", "wide"])
 def test_nothing_steers_the_terminal(name: str, output: str) -> None:
-    text = FORMATS.render(view(name), output, Look(100))
+    text = view(name).render(output, Look(100))
     assert "\x1b" not in text and "\u202e" not in text
 
 
@@ -135,9 +135,9 @@ def test_nothing_steers_the_terminal(name: str, output: str) -> None:
     ],
 )
 def test_the_first_lines_say_it_all(name: str, said: str) -> None:
-    first = FORMATS.render(view(name), "table", Look(400)).splitlines()[0]
+    first = view(name).render("table", Look(400)).splitlines()[0]
     assert said in first
 
 
 def test_one_page_when_all_is_well() -> None:
-    assert FORMATS.render(view("healthy"), "table", Look(80)).count("\n") < 40
+    assert view("healthy").render("table", Look(80)).count("\n") < 40

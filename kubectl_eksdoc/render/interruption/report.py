@@ -1,5 +1,8 @@
-"""``-o table``: one page: who hears, link by link; what the next interruption takes; what is found. ``-o wide``: all of
-it, every node and all evidence.
+"""Whether Karpenter hears of interruptions, in every format; and what is missing, as documents.
+
+Belongs here: which links, nodes and findings are shown, in which order and in which words; how documents are written.
+Never here: what Karpenter, SQS or EventBridge do (that is `interruption`), what is asked of AWS or the
+cluster.
 """
 
 from __future__ import annotations
@@ -7,8 +10,10 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
+from kubectl_eksdoc import __version__
 from kubectl_eksdoc.interruption.installs import upgrade
 from kubectl_eksdoc.interruption.links import Link
 from kubectl_eksdoc.interruption.outage import KARPENTER, sentences
@@ -24,16 +29,17 @@ from kubectl_eksdoc.interruption.repair import (
 )
 from kubectl_eksdoc.interruption.spot import NOTICE_S, AtRisk, SpotNode
 from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.render.encode import plain_value, to_json, to_yaml
-from kubectl_eksdoc.render.interruption import InterruptionView
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title, drawn, findings, told
-from kubectl_eksdoc.render.text import clean, counted, joined, shown, wrap
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.report import Findings, Foot, Head, Points, Report, Section, Table
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.text import clean, counted, joined
 
 # The handling of interruptions in sentences.
 
@@ -123,31 +129,39 @@ _NOTHING = "This command changes nothing. All evidence: -o wide; for a program: 
 _PRINT = "This command changes nothing; it prints: --print stack | commands | iam | helm-values. All evidence: -o wide"
 
 
-def table(view: InterruptionView, look: Look) -> str:
-    """What somebody must look at."""
-    return _text(view, look, full=False)
+@dataclass(frozen=True, slots=True)
+class InterruptionReport(Report):
+    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read."""
 
+    of: ClassVar[str] = "an answer about interruptions"
 
-def wide(view: InterruptionView, look: Look) -> str:
-    """Nothing is cut and no column dropped, so lines may be wider than the terminal."""
-    return _text(view, look, full=True)
+    plan: InterruptionPlan
+    options: Mapping[str, object]
+    recognised: str = ""
+    tool_version: str = __version__
 
+    @property
+    def cluster(self) -> Cluster:
+        return self.plan.facts.cluster
 
-def _text(view: InterruptionView, look: Look, full: bool) -> str:
-    plan = view.plan
-    end = _PRINT if plan.missing is not None else _NOTHING
-    sections = [
-        [look.paint(line, Tone.TITLE) for line in wrap(shown(in_short(plan), look), look.columns)],
-        drawn(Title("Links", ": from EventBridge to Karpenter"), _links(plan.links), look, full),
-        told(Title("Verdicts"), verdicts(plan), look),
-        drawn(Title("Spot nodes", " of Karpenter"), _nodes(plan.outage.nodes, full), look, full),
-        drawn(Title("Who loses pods", " with one Spot node"), _losers(plan.outage.losers, full), look, full),
-        told(Title("The next interruption"), sentences(plan.outage), look),
-        findings(plan.findings, "", look, full, named=True),
-        told(Title("Notes"), plan.facts.cluster.notes, look),
-        [] if full else wrap(end, look.columns),
-    ]
-    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+    def sections(self, full: bool) -> Iterator[Section]:
+        """One page: who hears, link by link; what the next interruption takes; what is found. `full`: every node and
+        all evidence."""
+        plan = self.plan
+        yield Head(in_short(plan))
+        yield Table(Title("Links", ": from EventBridge to Karpenter"), _links(plan.links))
+        yield Points(Title("Verdicts"), verdicts(plan))
+        yield Table(Title("Spot nodes", " of Karpenter"), _nodes(plan.outage.nodes, full), "nodes")
+        yield Table(Title("Who loses pods", " with one Spot node"), _losers(plan.outage.losers, full), "workloads")
+        yield Points(Title("The next interruption"), sentences(plan.outage))
+        yield Findings(plan.findings)
+        yield Points(Title("Notes"), self.cluster.notes)
+        yield Foot(_PRINT if plan.missing is not None else _NOTHING)
+
+    def result(self) -> object:
+        from kubectl_eksdoc.render.interruption.result import InterruptionResult
+
+        return InterruptionResult.of(self)
 
 
 def _links(links: tuple[Link, ...]) -> Drawn:

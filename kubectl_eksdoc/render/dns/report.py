@@ -1,19 +1,26 @@
-"""``-o table``: one page: what will happen, in what order to mend it, and what shows it. ``-o wide``: all evidence."""
+"""Whether DNS survives its nodes, in every format.
+
+Belongs here: what of CoreDNS is shown, in which order and in which words.
+Never here: what is judged (that is `coredns_lameduck`), what is asked of AWS or the cluster.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
+from kubectl_eksdoc import __version__
 from kubectl_eksdoc.coredns_lameduck.judging.failing import endpoints
 from kubectl_eksdoc.coredns_lameduck.plan import DnsPlan, Step, Zone
 from kubectl_eksdoc.coredns_lameduck.shutdown import Budget
 from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
-from kubectl_eksdoc.render.dns import DnsView
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, drawn, findings, titled, told
+from kubectl_eksdoc.render.report import Figure, Findings, Foot, Head, Line, Lines, Points, Report, Section, Table
+from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title
 from kubectl_eksdoc.render.text import counted, shown, wrap
 
 # CoreDNS in a sentence.
@@ -133,40 +140,38 @@ _IN_STEPS = (
 )
 
 
-_DEEP = f"{MARGIN}   "
+@dataclass(frozen=True, slots=True)
+class LameduckReport(Report):
+    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read."""
 
+    of: ClassVar[str] = "coredns-lameduck"
 
-def table(view: DnsView, look: Look) -> str:
-    """What somebody must look at."""
-    return _text(view, look, full=False)
+    plan: DnsPlan
+    options: Mapping[str, object]
+    recognised: str = ""
+    tool_version: str = __version__
 
+    @property
+    def cluster(self) -> Cluster:
+        return self.plan.facts.cluster
 
-def wide(view: DnsView, look: Look) -> str:
-    """Nothing is cut and no column dropped, so lines may be wider than the terminal."""
-    return _text(view, look, full=True)
+    def sections(self, full: bool) -> Iterator[Section | None]:
+        """One page: what will happen, in what order to mend it, and what shows it."""
+        plan = self.plan
+        yield Head(verdict(plan), (what(plan),))
+        yield Points(Title("What will happen"), plan.outlook)
+        yield Lines(Title("Fix it in this order"), list(_steps(plan)))
+        yield None if elsewhere(plan) else _ending(plan)
+        yield Table(Title("Pods"), _pods(plan), "pods")
+        yield Table(Title("Zones"), _zones(plan.zones), "zones") if full else None
+        yield Findings(_shown(plan, full))
+        yield Points(Title("Notes"), self.cluster.notes)
+        yield Foot(_FORMATS)
 
+    def result(self) -> object:
+        from kubectl_eksdoc.render.dns.result import LameduckResult
 
-def _text(view: DnsView, look: Look, full: bool) -> str:
-    plan = view.plan
-    sections = [
-        [
-            *(look.paint(line, Tone.TITLE) for line in wrap(shown(verdict(plan), look), look.columns)),
-            *wrap(shown(what(plan), look), look.columns),
-        ],
-        told(Title("What will happen"), plan.outlook, look),
-        titled(Title("Fix it in this order"), list(_steps(plan, look)), look),
-        titled(
-            Title("How it ends", ": lameduck between SIGTERM and SIGKILL"),
-            [] if elsewhere(plan) else list(_ending(plan, look)),
-            look,
-        ),
-        drawn(Title("Pods"), _pods(plan), look, full),
-        drawn(Title("Zones"), _zones(plan.zones), look, full) if full else [],
-        findings(_shown(plan, full), "", look, full, named=True),
-        told(Title("Notes"), plan.facts.cluster.notes, look),
-        [] if full else wrap(_FORMATS, look.columns),
-    ]
-    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+        return LameduckResult.of(self)
 
 
 def _shown(plan: DnsPlan, full: bool) -> tuple[Finding, ...]:
@@ -183,28 +188,29 @@ def _shown(plan: DnsPlan, full: bool) -> tuple[Finding, ...]:
     )
 
 
-def _steps(plan: DnsPlan, look: Look) -> Iterator[str]:
+def _steps(plan: DnsPlan) -> Iterator[Line]:
     for number, step in enumerate(plan.steps, 1):
-        yield from wrap(shown(f"{number}. {step.what}", look), look.columns, MARGIN, _DEEP)
-        yield from wrap(shown(f"{_moves(step)}Why: {step.why}.", look), look.columns, _DEEP, _DEEP)
+        yield Line(f"{number}. {step.what}")
+        yield Line(f"{_moves(step)}Why: {step.why}.", depth=2, hang=0)
         if step.command:
-            yield f"{_DEEP}{shown(step.command, look)}"
+            yield Line(step.command, depth=2, whole=True)
 
 
 def _moves(step: Step) -> str:
     return f"Moves {step.moves}. " if step.moves else ""
 
 
-def _ending(plan: DnsPlan, look: Look) -> Iterator[str]:
-    end = plan.ending
-    if elsewhere(plan):
-        return
+def _ending(plan: DnsPlan) -> Section:
+    end, title = plan.ending, Title("How it ends", ": lameduck between SIGTERM and SIGKILL")
     if isinstance(end.budget, Unknown):
-        yield from wrap(shown(f"Not known: {end.budget.why}.", look), look.columns, MARGIN)
-        return
-    for line in bar(end.budget, end.lameduck_s, look, look.columns - len(MARGIN)):
-        yield f"{MARGIN}{line}"
-    yield from wrap(shown(legend(end.budget), look), look.columns, MARGIN)
+        return Lines(title, [Line(f"Not known: {end.budget.why}.", hang=0)])
+    budget = end.budget
+
+    def draw(look: Look, _full: bool) -> list[str]:
+        lines = [f"{MARGIN}{line}" for line in bar(budget, end.lameduck_s, look, look.columns - len(MARGIN))]
+        return lines + wrap(shown(legend(budget), look), look.columns, MARGIN)
+
+    return Figure(title, draw)
 
 
 def _pods(plan: DnsPlan) -> tuple[list[Column], list[Row]]:

@@ -1,0 +1,303 @@
+"""One answer of a command in every format: a command says what stands in it once, and a backend writes it.
+
+Belongs here: what a page is made of, and the backends for a terminal, Markdown, JSON and YAML.
+Never here: what any one command says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import Finding, Severity
+from kubectl_eksdoc.render.encode import to_json, to_yaml
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.tables import (
+    MARGIN,
+    MOST_ROWS,
+    Drawn,
+    Mark,
+    Title,
+    drawn,
+    findings,
+    titled,
+    told,
+    unmarked,
+)
+from kubectl_eksdoc.render.text import shown, wrap
+
+# What a page is made of.
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The verdict, and paragraphs below it."""
+
+    verdict: str
+    more: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """At most so many rows but on a wide page. `rows`: what they are of, a plural."""
+
+    title: Title
+    table: Drawn
+    rows: str = "rows"
+    most: int = MOST_ROWS
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Sentences that have nothing to do with each other."""
+
+    title: Title
+    texts: Iterable[str]
+
+
+class Line(NamedTuple):
+    """A paragraph; `depth` margins stand before its first line, `hang` more before the others. `whole`: a command, a
+    path or a line of a file, which is never broken."""
+
+    text: str
+    depth: int = 1
+    hang: int = 1
+    tone: Tone | None = None
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Of a text without a title, `title` is None."""
+
+    title: Title | None
+    lines: Sequence[Line | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """`of`: what they are of, as ``" with NONE"``; `named`: they are of several subjects."""
+
+    found: Sequence[Finding]
+    of: str = ""
+    named: bool = True
+    mark: Mark = unmarked
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """`draw` makes its lines for a look, whole or so that they fit."""
+
+    title: Title
+    draw: Callable[[Look, bool], Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Foot:
+    """What a terminal says last: where more of it is."""
+
+    text: str
+
+
+Section: TypeAlias = Head | Table | Points | Lines | Findings | Figure | Foot
+
+
+class Report:
+    """What a command found. A subclass is a frozen dataclass of that; `of` names it with its article."""
+
+    __slots__ = ()
+    of: ClassVar[str]
+    formats: ClassVar[Mapping[str, Backend]]
+
+    def sections(self, full: bool) -> Iterable[Section | None]:
+        """In their order, None for none; `full`: nothing is left out."""
+        raise NotImplementedError
+
+    def result(self) -> object:
+        """A `Printed` structure."""
+        raise NotImplementedError
+
+    @property
+    def cluster_shown(self) -> Cluster | None:
+        """The cluster that it is of, None where there is not one."""
+        return getattr(self, "cluster", None)
+
+    @classmethod
+    def check(cls, output: str) -> None:
+        """
+        Raises:
+            UsageError: there is no such format.
+        """
+        if output not in cls.formats:
+            raise UsageError(f"{cls.of} has no output format {output!r}", f"choose one of {', '.join(cls.formats)}")
+
+    def render(self, output: str, look: Look) -> str:
+        """In that format, ending with a line end; "" where there is nothing to say. Raises: as `check`."""
+        self.check(output)
+        return self.formats[output].write(self, look)
+
+
+# The backends.
+
+
+class Backend(Protocol):
+    def write(self, report: Any, look: Look) -> str:
+        """The whole answer; ends with a line end."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """A terminal. `full`: nothing is cut and no column dropped, so lines may be wider than it is."""
+
+    full: bool = False
+
+    def write(self, report: Report, look: Look) -> str:
+        parts = (self.lines(each, look) for each in report.sections(self.full) if each is not None)
+        return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
+
+    def lines(self, section: Section, look: Look) -> list[str]:
+        match section:
+            case Head(verdict, more):
+                head = [look.paint(line, Tone.TITLE) for line in wrap(shown(verdict, look), look.columns)]
+                return head + [line for text in more if text for line in wrap(shown(text, look), look.columns)]
+            case Table(title, table, _, most):
+                return drawn(title, table, look, self.full, most)
+            case Points(title, texts):
+                return told(title, texts, look)
+            case Lines(title, lines):
+                body = [line for each in lines for line in _on_screen(each, look)]
+                return body if title is None else titled(title, body, look)
+            case Findings(found, of, named, mark):
+                return findings(found, of, look, self.full, named, mark)
+            case Figure(title, draw):
+                return titled(title, draw(look, self.full), look)
+            case Foot(text):
+                return [] if self.full else wrap(shown(text, look), look.columns)
+
+
+def _on_screen(line: Line | str, look: Look) -> list[str]:
+    text, depth, hang, tone, whole = Line(line) if isinstance(line, str) else line
+    if whole:
+        return [look.paint(MARGIN * depth + shown(text, look), tone)]
+    first, *others = wrap(shown(text, look), look.columns, MARGIN * depth, MARGIN * (depth + hang))
+    return [look.paint(first, tone), *others]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The result, by the encoder of its format."""
+
+    encode: Callable[[Any, bool], str]
+
+    def write(self, report: Report, look: Look) -> str:
+        from kubectl_eksdoc.render.result import plain
+
+        return self.encode(plain(report.result()), look.ascii)
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A format that only one command has."""
+
+    made: Callable[[Any, Look], str]
+
+    def write(self, report: Report, look: Look) -> str:
+        return self.made(report, look)
+
+
+class Markdown:
+    """For a ticket: headings from the second level, so that it can stand below a title of its own; short enough for
+    GitHub."""
+
+    def write(self, report: Report, look: Look) -> str:
+        from kubectl_eksdoc.render.markdown import fitting, signed
+
+        return fitting(lambda most: signed(list(self._lines(report, look, most)), look).rstrip("\n") + "\n")
+
+    def _lines(self, report: Report, look: Look, most: int) -> Iterator[str]:
+        from kubectl_eksdoc.render.markdown import origin
+
+        for section in report.sections(full=True):
+            if section is not None:
+                yield from self.lines(section, look, most)
+        if report.cluster_shown is not None:
+            yield origin(report.cluster_shown, getattr(report, "tool_version", ""))
+
+    @staticmethod
+    def lines(section: Section, look: Look, most: int) -> list[str]:
+        """`most`: rows of a table."""
+        from kubectl_eksdoc.render.markdown import block, escape, items, ticket_table
+
+        match section:
+            case Head(verdict, more):
+                return [f"## {escape(verdict)}", "", *(line for text in more if text for line in (escape(text), ""))]
+            case Table(title, table, rows, _):
+                return _headed(title, ticket_table(table, rows, most))
+            case Points(title, texts):
+                return _headed(title, items(texts))
+            case Lines(title, lines):
+                return _headed(title, list(_paragraphs(lines)))
+            case Findings(found, of, _, mark):
+                return _headed(Title("Findings", of), list(_findings(found, mark)))
+            case Figure(title, draw):
+                figure = draw(Look(80, ascii=look.ascii), False)
+                return _headed(title, block(list(figure), "text") if figure else [])
+            case Foot():
+                return []
+
+
+def _headed(title: Title | None, body: list[str]) -> list[str]:
+    from kubectl_eksdoc.render.markdown import escape
+
+    if not body:
+        return []
+    return [*body, ""] if title is None else [f"### {escape(title.heading)}", "", *body, ""]
+
+
+def _paragraphs(lines: Sequence[Line | str]) -> Iterator[str]:
+    """Lines that are whole stand together as code."""
+    from kubectl_eksdoc.render.markdown import block, escape
+
+    code: list[str] = []
+    for each in (Line(line) if isinstance(line, str) else line for line in lines):
+        if each.whole:
+            code.append(each.text)
+            continue
+        yield from [*block(code, "text"), ""] if any(code) else []
+        code = []
+        yield from (escape(each.text.removeprefix("- ")), "")
+    yield from [*block(code, "text"), ""] if any(code) else []
+
+
+def _findings(found: Sequence[Finding], mark: Mark) -> Iterator[str]:
+    from kubectl_eksdoc.render.markdown import block, code, escape
+
+    for each in found:
+        if each.severity is Severity.INFO:
+            continue
+        subject = f"{each.subject.kind} {each.subject}"
+        how = f"{each.status.value}, {each.severity.value}{escape(mark(each))}"
+        yield f"- **{how}** {code(subject)}: {escape(each.message)}"
+        for step in each.remedy:
+            yield f"  - {escape(step.text)}"
+            if step.command:
+                yield from (f"    {line}" for line in block([step.command]))
+
+
+PLAIN: Mapping[str, Backend] = MappingProxyType(
+    {
+        "table": Screen(),
+        "wide": Screen(full=True),
+        "json": Document(to_json),
+        "yaml": Document(to_yaml),
+        "markdown": Markdown(),
+    }
+)
+"""What every command has, unless it says something else."""
+
+Report.formats = PLAIN
