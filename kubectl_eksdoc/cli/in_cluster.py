@@ -169,11 +169,4 @@ def shown_or_created(ready: Ready, options: GlobalOptions, around: Surroundings)
 
 
 def _shown(ready: Ready, options: GlobalOptions, around: Surroundings, quiet: bool = False) -> Answer:
-    from kubectl_eksdoc.render.roles import as_json, as_yaml
-
-    if quiet:
-        return Answer("", exits.CLEAN)
-    look = looks.decide(options, around.stdout, around.environ)
-    if options.output == "json":
-        return Answer(as_json(ready.manifests, look.ascii), exits.CLEAN)
-    return Answer(as_yaml(ready.manifests, look.ascii), exits.CLEAN)
+    return Answer("" if quiet else looks.answered(ready.manifests, options, around), exits.CLEAN)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.render.look import Look
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.cli.surroundings import Surroundings
+    from kubectl_eksdoc.render.report import Report
 
 WIDTH = 120
 """Columns where stdout is no terminal and $COLUMNS says nothing."""
@@ -28,6 +33,22 @@ def decide(options: GlobalOptions, stream: TextIO, environ: Mapping[str, str]) -
         ascii=options.ascii or not _can_encode(stream),
         headers=not options.no_headers,
     )
+
+
+def answered(report: Report, options: GlobalOptions, around: Surroundings) -> str:
+    """The text for stdout, in the format that was asked for."""
+    return report.render(options.output, decide(options, around.stdout, around.environ))
+
+
+def preview(report: Report, options: GlobalOptions, around: Surroundings) -> str:
+    """What stands on stderr before anything is done: it is no answer."""
+    look = decide(options, around.stderr, around.environ)
+    return report.render("wide" if options.output == "wide" else "table", look)
+
+
+def show(report: Report, options: GlobalOptions, around: Surroundings) -> None:
+    """The preview, and an empty line below it."""
+    say(around.stderr, f"{preview(report, options, around)}\n")
 
 
 def _width(stream: TextIO, environ: Mapping[str, str]) -> int:

@@ -17,18 +17,18 @@ from kubectl_eksdoc.model.findings import Finding, Severity
 from kubectl_eksdoc.render.encode import to_json, to_yaml
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import (
-    MARGIN,
     MOST_ROWS,
     Drawn,
     Mark,
     Title,
     drawn,
     findings,
+    more,
     titled,
     told,
     unmarked,
 )
-from kubectl_eksdoc.render.text import shown, wrap
+from kubectl_eksdoc.render.text import cut, shown, wrap
 
 # What a page is made of.
 
@@ -43,12 +43,14 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """At most so many rows but on a wide page. `rows`: what they are of, a plural."""
+    """At most so many rows but on a wide page. `rows`: what they are of, a plural; `left_out`: how many there are
+    besides."""
 
     title: Title
     table: Drawn
     rows: str = "rows"
     most: int = MOST_ROWS
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +62,12 @@ class Points:
 
 
 class Line(NamedTuple):
-    """A paragraph; `depth` margins stand before its first line, `hang` more before the others. `whole`: a command, a
+    """A paragraph; so many spaces stand before its first line, `hang` more before the others. `whole`: a command, a
     path or a line of a file, which is never broken."""
 
     text: str
-    depth: int = 1
-    hang: int = 1
+    indent: int = 2
+    hang: int = 2
     tone: Tone | None = None
     whole: bool = False
 
@@ -162,11 +164,11 @@ class Screen:
 
     def lines(self, section: Section, look: Look) -> list[str]:
         match section:
-            case Head(verdict, more):
+            case Head(verdict, below):
                 head = [look.paint(line, Tone.TITLE) for line in wrap(shown(verdict, look), look.columns)]
-                return head + [line for text in more if text for line in wrap(shown(text, look), look.columns)]
-            case Table(title, table, _, most):
-                return drawn(title, table, look, self.full, most)
+                return head + [line for text in below if text for line in wrap(shown(text, look), look.columns)]
+            case Table(title, table, _, most, left_out):
+                return [*drawn(title, table, look, self.full, most), *more(left_out, look)]
             case Points(title, texts):
                 return told(title, texts, look)
             case Lines(title, lines):
@@ -175,16 +177,17 @@ class Screen:
             case Findings(found, of, named, mark):
                 return findings(found, of, look, self.full, named, mark)
             case Figure(title, draw):
-                return titled(title, draw(look, self.full), look)
+                rest = title.rest if self.full else cut(title.rest, look.columns - len(title.head), look, middle=True)
+                return titled(Title(title.head, rest), draw(look, self.full), look)
             case Foot(text):
                 return [] if self.full else wrap(shown(text, look), look.columns)
 
 
 def _on_screen(line: Line | str, look: Look) -> list[str]:
-    text, depth, hang, tone, whole = Line(line) if isinstance(line, str) else line
+    text, indent, hang, tone, whole = Line(line) if isinstance(line, str) else line
     if whole:
-        return [look.paint(MARGIN * depth + shown(text, look), tone)]
-    first, *others = wrap(shown(text, look), look.columns, MARGIN * depth, MARGIN * (depth + hang))
+        return [look.paint(" " * indent + shown(text, look), tone)]
+    first, *others = wrap(shown(text, look), look.columns, " " * indent, " " * (indent + hang))
     return [look.paint(first, tone), *others]
 
 
@@ -234,9 +237,9 @@ class Markdown:
         from kubectl_eksdoc.render.markdown import block, escape, items, ticket_table
 
         match section:
-            case Head(verdict, more):
-                return [f"## {escape(verdict)}", "", *(line for text in more if text for line in (escape(text), ""))]
-            case Table(title, table, rows, _):
+            case Head(verdict, below):
+                return [f"## {escape(verdict)}", "", *(line for text in below if text for line in (escape(text), ""))]
+            case Table(title, table, rows):
                 return _headed(title, ticket_table(table, rows, most))
             case Points(title, texts):
                 return _headed(title, items(texts))

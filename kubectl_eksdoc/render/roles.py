@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from types import MappingProxyType
+from typing import ClassVar, TypeVar
 
 from kubectl_eksdoc.in_cluster import KINDS, Errand
 from kubectl_eksdoc.model.api_objects import Doc
@@ -16,6 +17,7 @@ from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.render.encode import Json, plain_value, to_json, to_yaml
 from kubectl_eksdoc.render.formats import Formats
 from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.report import Backend, Own, Report
 from kubectl_eksdoc.render.text import clean
 
 _API = "rbac.authorization.k8s.io/v1"
@@ -62,8 +64,10 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifests:
-    """`about`: sentences that say what this is. `docs` in the order in which they are created."""
+class Manifests(Report):
+    """`docs` in the order in which they are created; `about`: sentences that say what this is."""
+
+    of: ClassVar[str] = "a dry run"
 
     about: tuple[str, ...]
     steps: tuple[Step, ...]
@@ -72,14 +76,28 @@ class Manifests:
     @property
     def head(self) -> tuple[str, ...]:
         """Lines without what a terminal would act on, or what would end a comment."""
-        about = (part for each in self.about for part in _folded(_line(each)))
-        return (*about, "", *self.rows)
+        about = tuple(part for each in self.about for part in _folded(_line(each)))
+        return (*about, "", *self.rows) if about else ()
 
     @property
     def rows(self) -> tuple[str, ...]:
         """The steps alone, as such lines."""
         width = max((len(step.text) for step in self.steps), default=0)
         return tuple(_line(f"{step.text.ljust(width)}  {step.command}") for step in self.steps)
+
+    def yaml(self, look: Look) -> str:
+        head = "".join(f"# {line}".rstrip() + "\n" for line in self.head)
+        texts = (to_yaml(plain_value(doc), look.ascii, blocks=True) for doc in self.docs)
+        return head + "".join(f"---\n{text}" for text in texts)
+
+    def json(self, look: Look) -> str:
+        """A List, as kubectl prints several objects: there is no place for words in it."""
+        items = plain_value(self.docs)
+        return to_json({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": items}, look.ascii)
+
+    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
+        {"table": Own(yaml), "wide": Own(yaml), "yaml": Own(yaml), "json": Own(json)}
+    )
 
 
 _WIDEST = 110
@@ -92,18 +110,6 @@ def _folded(line: str) -> list[str]:
 
 def _line(text: str) -> str:
     return clean(" ".join(text.splitlines()))
-
-
-def as_yaml(what: Manifests, ascii_only: bool = False) -> str:
-    head = "".join(f"# {line}".rstrip() + "\n" for line in what.head)
-    texts = (to_yaml(cast(Json, doc), ascii_only) for doc in what.docs)
-    return head + "".join(f"---\n{text}" for text in texts)
-
-
-def as_json(what: Manifests, ascii_only: bool = False) -> str:
-    """A List, as kubectl prints several objects: there is no place for words in it."""
-    items = cast(Json, list(what.docs))
-    return to_json({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": items}, ascii_only)
 
 
 def taken_away(errand: Errand, reached_by: Sequence[str]) -> str:
@@ -120,9 +126,6 @@ def logs(errand: Errand, reached_by: Sequence[str], follow: bool) -> str:
     how = ("-f", f"--max-log-requests={MOST_PODS}") if follow else ("--prefix",)
     words = ("-n", errand.namespace, "-l", errand.selector, *how, "--tail=-1")
     return shell("kubectl", "logs", *words, *reached_by)
-
-
-# Objects that a dry run would make, as kubectl takes them.
 
 
 V = TypeVar("V")

@@ -129,7 +129,7 @@ MOST_ROWS = 30
 
 MARGIN = "  "
 
-Drawn: TypeAlias = tuple[list[Column], list[Row]]
+Drawn: TypeAlias = tuple[Sequence[Column], Sequence[Row]]
 """A table: its columns and rows, whatever draws them."""
 
 

@@ -239,7 +239,7 @@ _RUNS = "render.run.formats.FORMATS"
 _FLEET = "render.fleet.FORMATS"
 _ADDON_UPDATE = "render.addon_update.FORMATS"
 _ADDON_AFTER = "render.addon.after.FORMATS"
-_DNS_CHANGE = "render.dns_change.FORMATS"
+_DNS_CHANGE = "render.dns_change.report.DnsChangeReport"
 
 FORMATS: Mapping[str, str] = {
     "drain plan": "render.drain.FORMATS",
@@ -263,7 +263,7 @@ FORMATS: Mapping[str, str] = {
     "imds-probe --apply": "render.metadata_fix.FORMATS",
     "imds-probe --active": "render.metadata_probe.FORMATS",
     "imds-probe": "render.metadata.FORMATS",
-    "coredns-lameduck --measure": "render.dns_measure.FORMATS",
+    "coredns-lameduck --measure": "render.dns_measure.report.MeasureReport",
     "coredns-lameduck --set": _DNS_CHANGE,
     "coredns-lameduck --place": _DNS_CHANGE,
     "coredns-lameduck --autoscale": _DNS_CHANGE,
@@ -271,7 +271,7 @@ FORMATS: Mapping[str, str] = {
     "coredns-lameduck": "render.dns.report.LameduckReport",
     "interruption": "render.interruption.report.InterruptionReport",
     "snapshot": "render.snapshot.FORMATS",
-    "permissions --check": "render.permissions.CHECK_FORMATS",
-    "permissions": "render.permissions.FORMATS",
+    "permissions --check": "render.permissions.report.HeldReport",
+    "permissions": "render.permissions.report.PermissionsReport",
 }
 """Where the formats of each stand, by command; a flag behind it: as in `NAMES`. Others have none."""

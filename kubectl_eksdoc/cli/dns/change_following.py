@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.model.asked import Unknown
     from kubectl_eksdoc.model.pods import Pod
     from kubectl_eksdoc.render.addon_update import UpdateView
-    from kubectl_eksdoc.render.dns_change import DnsChangeView
+    from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
     from kubectl_eksdoc.wiring.addons import AddonWorld
     from kubectl_eksdoc.wiring.runs import Keeping
 
@@ -62,7 +62,7 @@ class After:
         return cls(text, tuple(map(str, doc.get("sums", ()))))
 
 
-def carried_out(asking: Asking, apply: DnsApply, world: AddonWorld, ready: Ready, view: DnsChangeView) -> Answer:
+def carried_out(asking: Asking, apply: DnsApply, world: AddonWorld, ready: Ready, view: DnsChangeReport) -> Answer:
     """
     Raises:
         JournalError: it cannot be written down; nothing was sent.
@@ -107,10 +107,10 @@ def _updated(
     apply: DnsApply,
     world: AddonWorld,
     ready: Ready,
-    view: DnsChangeView,
+    view: DnsChangeReport,
     keeping: Keeping,
     more: Doc,
-) -> DnsChangeView:
+) -> DnsChangeReport:
     from kubectl_eksdoc.addon_diff.run.guards import changing
     from kubectl_eksdoc.render.addon_update import Sent, UpdateView
     from kubectl_eksdoc.render.addon_update.commands import way_back_text
@@ -138,14 +138,14 @@ def _applied(
     apply: DnsApply,
     world: AddonWorld,
     ready: Ready,
-    view: DnsChangeView,
+    view: DnsChangeReport,
     keeping: Keeping,
     more: Doc,
-) -> DnsChangeView:
+) -> DnsChangeReport:
     from kubectl_eksdoc.flows.dns_change import config_map
     from kubectl_eksdoc.model.api_objects import Conflicting
     from kubectl_eksdoc.render.addon.commands import as_json
-    from kubectl_eksdoc.render.dns_change.table import back_of_map
+    from kubectl_eksdoc.render.dns_change.report import back_of_map
     from kubectl_eksdoc.wiring.dns import journal_of, maps_of
 
     texts, config = ready.change.corefile, ready.config
@@ -192,7 +192,7 @@ def _looked_at(
     asking: Asking,
     apply: DnsApply,
     world: AddonWorld,
-    view: DnsChangeView,
+    view: DnsChangeReport,
     after: After,
     failed: Mapping[str, float | None],
     begun_s: float,
@@ -223,7 +223,7 @@ def _looked_at(
     return Answer(rendered(asking, done), code(done, apply))
 
 
-def code(view: DnsChangeView, apply: DnsApply) -> int:
+def code(view: DnsChangeReport, apply: DnsApply) -> int:
     """What was not brought to its end; then what is known to be wrong matters more than what is not known."""
     from kubectl_eksdoc.coredns_lameduck.run import Taken
     from kubectl_eksdoc.model.findings import Status
@@ -291,12 +291,12 @@ def resumed(asking: Asking, apply: DnsApply, world: AddonWorld) -> Answer:
         LocalJournalError: this machine has no journal of it, or it was never made.
         Drifted: it is of another cluster.
     """
-    from kubectl_eksdoc.render.dns_change import DnsChangeView
+    from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
     from kubectl_eksdoc.wiring.dns import journal_of
 
     keeping = asking.around.edges.keeping(apply.resume, "", asking.around.environ)
     options = {**asking.request.given, "apply": True, "resume": apply.resume}
-    view = DnsChangeView(world.cluster, options, run=keeping.run, recognised=world.recognised)
+    view = DnsChangeReport(world.cluster, options, run=keeping.run, recognised=world.recognised)
     journal = journal_of(keeping)
     if journal.path.exists():
         begun = _read_map(keeping, world)
@@ -313,7 +313,7 @@ def resumed(asking: Asking, apply: DnsApply, world: AddonWorld) -> Answer:
         return _looked_at(asking, apply, world, view, after, failed, begun_s, looking)
 
 
-def _of_update(view: DnsChangeView, again: UpdateView, ended: Ended) -> DnsChangeView:
+def _of_update(view: DnsChangeReport, again: UpdateView, ended: Ended) -> DnsChangeReport:
     back = () if isinstance(again.back, str) else again.back.commands
     sent = again.sent
     return replace(view, mode=sent.mode, values=sent.values, ended=ended, journal=again.journal, back=back)

@@ -15,7 +15,7 @@ from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.coredns_lameduck.change.wishes import Scale, Wishes
-    from kubectl_eksdoc.render.dns_change import DnsChangeView
+    from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
     from kubectl_eksdoc.wiring.addons import AddonWorld
 
 
@@ -235,15 +235,14 @@ class Asking:
         return opening.words(self.request.source, self.request.options, world.cluster.identity.context)
 
 
-def rendered(asking: Asking, view: DnsChangeView) -> str:
+def rendered(asking: Asking, view: DnsChangeReport) -> str:
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.render.dns_change import FORMATS
 
     around = asking.around
     look = looks.decide(asking.request.options, around.stdout, around.environ)
-    return FORMATS.render(view, asking.output, look)
+    return view.render(asking.output, look)
 
 
-def as_data(asking: Asking, view: DnsChangeView) -> str:
+def as_data(asking: Asking, view: DnsChangeReport) -> str:
     """Nothing on stdout for who reads a table: it was shown on stderr."""
     return rendered(asking, view) if asking.output in ("json", "yaml") else ""

@@ -19,7 +19,7 @@ from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
 if TYPE_CHECKING:
     from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
     from kubectl_eksdoc.flows.dns_change import Ready
-    from kubectl_eksdoc.render.dns_change import DnsChangeView
+    from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
     from kubectl_eksdoc.wiring.addons import AddonWorld
 
 
@@ -33,9 +33,9 @@ def changing(request: Request, wishes: Wishes | None, apply: DnsApply | None, ar
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
     from kubectl_eksdoc.cli.dns import change_following
-    from kubectl_eksdoc.render.dns_change import FORMATS
+    from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
 
-    FORMATS.check(request.options.output)
+    DnsChangeReport.check(request.options.output)
     asking = Asking(request, wishes, apply, around)
     _check_source(asking)
     if apply is not None and not apply.dry and not apply.resume:
@@ -112,14 +112,15 @@ def prepared(asking: Asking, world: AddonWorld) -> Ready:
     return ready(facts, asking.wishes, world.eks, world.objects, world.judge, apply.force, apply.resets)
 
 
-def _view(asking: Asking, world: AddonWorld, ready: Ready) -> DnsChangeView:
+def _view(asking: Asking, world: AddonWorld, ready: Ready) -> DnsChangeReport:
     from dataclasses import replace
 
     from kubectl_eksdoc.addon_diff.judging import calls
     from kubectl_eksdoc.flows.dns_change import config_map, resets
     from kubectl_eksdoc.model.commands import Reach
     from kubectl_eksdoc.model.findings import reached
-    from kubectl_eksdoc.render.dns_change import DnsChangeView, table
+    from kubectl_eksdoc.render.dns_change import report
+    from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
 
     change, plan = ready.change, ready.plan
     apply = asking.apply or DnsApply()
@@ -129,14 +130,14 @@ def _view(asking: Asking, world: AddonWorld, ready: Ready) -> DnsChangeView:
     reach = Reach(asking.reached_by(world), asking.kubectl(world), asking.reached_by(world))
     change = replace(change, findings=tuple(reached(each, reach) for each in change.findings))
     if ready.update is not None and values is not None:
-        command = table.update_addon(world.eks, change.version, mode, values)
+        command = report.update_addon(world.eks, change.version, mode, values)
         words = asking.reached_by(world)
-        back = table.back_of_update(ready.update.back, world.eks, "values-of-before.json", words)
+        back = report.back_of_update(ready.update.back, world.eks, "values-of-before.json", words)
     elif ready.config is not None:
-        command = table.apply_config(ready.config, apply.force, asking.kubectl(world))
+        command = report.apply_config(ready.config, apply.force, asking.kubectl(world))
         before = config_map(change.corefile.before if change.corefile is not None else "")
-        back = (table.apply_config(before, False, asking.kubectl(world)),)  # its file is written with the journal
-    return DnsChangeView(
+        back = (report.apply_config(before, False, asking.kubectl(world)),)  # its file is written with the journal
+    return DnsChangeReport(
         world.cluster,
         _given(asking),
         change,
@@ -168,7 +169,7 @@ def _given(asking: Asking) -> dict[str, object]:
     return {name: value for name, value in said.items() if value}
 
 
-def _dry(asking: Asking, apply: DnsApply, world: AddonWorld, ready: Ready, view: DnsChangeView) -> Answer:
+def _dry(asking: Asking, apply: DnsApply, world: AddonWorld, ready: Ready, view: DnsChangeReport) -> Answer:
     from dataclasses import replace
 
     from kubectl_eksdoc.cli.dns import change_following
@@ -189,25 +190,24 @@ def _dry(asking: Asking, apply: DnsApply, world: AddonWorld, ready: Ready, view:
     return Answer(rendered(asking, tried), code(asking, tried) if well else exits.FAILS)
 
 
-def code(asking: Asking, view: DnsChangeView) -> int:
+def code(asking: Asking, view: DnsChangeReport) -> int:
     """Of what is shown, and not done."""
     return exits.FAILS if view.guards else _left(asking, view)
 
 
-def _left(asking: Asking, view: DnsChangeView) -> int:
+def _left(asking: Asking, view: DnsChangeReport) -> int:
     if view.change is not None and view.change.not_done:
         return exits.FAILS
     return opening.code(view.findings, asking.request.accepted)
 
 
-def _preview(asking: Asking, view: DnsChangeView) -> str:
+def _preview(asking: Asking, view: DnsChangeReport) -> str:
     """Before anything is asked; it is no answer, so it goes to stderr."""
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.render.dns_change import FORMATS
 
     around = asking.around
     look = looks.decide(asking.request.options, around.stderr, around.environ)
-    return FORMATS.render(view, "wide" if asking.output == "wide" else "table", look)
+    return view.render("wide" if asking.output == "wide" else "table", look)
 
 
 # The flags of every face of ``coredns-lameduck`` that changes something: how it is confirmed, or only shown.

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, rights, values
+from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.confirming import CHANGES, Given, confirm
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, show, tell_unread
+from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, tell_unread
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -232,10 +233,10 @@ def measuring(options: GlobalOptions, source: SourceChoice, measure: Measure, ar
     """
     from kubectl_eksdoc.flows.dns_measure import prepared
     from kubectl_eksdoc.model.coredns import MARKS
-    from kubectl_eksdoc.render.dns_measure import FORMATS
-    from kubectl_eksdoc.render.dns_measure.table import MANIFESTS
+    from kubectl_eksdoc.render.dns_measure.report import MeasureReport
+    from kubectl_eksdoc.render.roles import Manifests
 
-    (MANIFESTS if measure.dry == "client" else FORMATS).check(options.output)
+    (Manifests if measure.dry == "client" else MeasureReport).check(options.output)
     if not source.live:
         raise UsageError(
             "--measure asks from pods of the live cluster: --demo and --snapshot have none",
@@ -261,36 +262,35 @@ def measuring(options: GlobalOptions, source: SourceChoice, measure: Measure, ar
 def _dry(asking: _Asking, plan: MeasurePlan) -> Answer:
     """What would be made, for kubectl; or whether the server would take it."""
     from kubectl_eksdoc.flows.dns_measure import asked, tried
-    from kubectl_eksdoc.render.dns_measure import FORMATS, MeasureView
-    from kubectl_eksdoc.render.dns_measure.table import MANIFESTS
+    from kubectl_eksdoc.render.dns_measure.report import MeasureReport, dry_run
 
     around, options, given = asking.around, asking.options, asking.measure.flags
     if asking.measure.dry == "client":
-        view = MeasureView(asking.cluster, plan, given, program=asking.program, asked=asked(plan))
-        show(FORMATS, view, options, around)
+        view = MeasureReport(asking.cluster, plan, given, program=asking.program, asked=asked(plan))
+        looks.show(view, options, around)
         around.note(_PROVES_LITTLE)
-        return Answer(rendered(MANIFESTS.render, view, options, around))
-    view = MeasureView(asking.cluster, plan, given, refused=tried(plan, asking.program, asking.ground, asking.dns))
+        return Answer(looks.answered(dry_run(view), options, around))
+    view = MeasureReport(asking.cluster, plan, given, refused=tried(plan, asking.program, asking.ground, asking.dns))
     around.note(_PROVES_SOME)
-    return Answer(rendered(FORMATS.render, view, options, around), exits.FAILS if view.refused else exits.CLEAN)
+    return Answer(looks.answered(view, options, around), exits.FAILS if view.refused else exits.CLEAN)
 
 
 def _measured(asking: _Asking, plan: MeasurePlan) -> Answer:
     from kubectl_eksdoc.coredns_lameduck.measuring.result import Measured
     from kubectl_eksdoc.flows.dns_measure import Edges, measured
-    from kubectl_eksdoc.render.dns_measure import FORMATS, MeasureView
+    from kubectl_eksdoc.render.dns_measure.report import MeasureReport
 
     around, options, given = asking.around, asking.options, asking.measure.flags
     found = Measured(())
     if plan.pods:
         check_allowed(_needed(plan), options, around)
-        show(FORMATS, MeasureView(asking.cluster, plan, given), options, around)
+        looks.show(MeasureReport(asking.cluster, plan, given), options, around)
         confirm(asking.cluster.identity, plan.changes, "make or end", asking.measure.given, around.ask, of=CHANGES)
         with around.edges.told_to_stop() as told:
             edges = Edges(asking.ground, asking.dns, ClockAround(around), told, around.note)
             found = measured(plan, asking.program, edges)
-    view = MeasureView(asking.cluster, plan, given, found)
-    text = rendered(FORMATS.render, view, options, around)
+    view = MeasureReport(asking.cluster, plan, given, found)
+    text = looks.answered(view, options, around)
     _keep(asking, plan, found)
     code = opening.code(view.findings, asking.measure.accepted)
     return Answer(text, exits.INTERRUPTED if found.interrupted else code)

@@ -25,10 +25,10 @@ def checked(request: Request, wanted: Wanted, look: Look, around: Surroundings) 
     from kubectl_eksdoc.model.cluster import Cluster, Source
     from kubectl_eksdoc.permissions import held
     from kubectl_eksdoc.render.identity import identity_line
-    from kubectl_eksdoc.render.permissions import CHECK_FORMATS, CheckView
+    from kubectl_eksdoc.render.permissions.report import HeldReport
 
     options = request.options
-    CHECK_FORMATS.check(options.output)
+    HeldReport.check(options.output)
     edges = around.edges
     who = edges.identity_of(options.connection, AwsWanted(options.cluster_name, options.region, options.profile))
     found = held(wanted, edges.reviewed(options.connection, wanted.permissions))
@@ -36,7 +36,7 @@ def checked(request: Request, wanted: Wanted, look: Look, around: Surroundings) 
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
     if wanted.asked:
         around.note("of AWS nothing was asked: whether IAM allows the actions shows when they are needed")
-    text = CHECK_FORMATS.render(CheckView(found, cluster, request.given, __version__), options.output, look)
+    text = HeldReport(found, cluster, request.given, __version__).render(options.output, look)
     if any(each.held is False for each in found):
         return Answer(text, exits.FAILS)
     return Answer(text, exits.UNKNOWN if any(each.held is None for each in found) else exits.CLEAN)

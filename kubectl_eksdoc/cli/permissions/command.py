@@ -131,7 +131,7 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.cli.permissions.rights import cautions, doubts, reading, wanted
-    from kubectl_eksdoc.render.permissions import FORMATS, PermissionsView
+    from kubectl_eksdoc.render.permissions.report import PermissionsReport
 
     request = Request.from_args(args, words, grown)
     commands = request.commands or reading()
@@ -146,14 +146,14 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
         from kubectl_eksdoc.cli.permissions.checking import checked
 
         return checked(request, found, look, around)
-    FORMATS.check(request.options.output)
+    PermissionsReport.check(request.options.output)
     warned = cautions(found)
     offered = tuple(
         each for each in wanted(commands, request.places, permissions.NAMES).opt_ins if each not in found.opt_ins
     )
     known = () if request.commands else map(rights.plain, rights.known())
     each = tuple(wanted([one], request.places, request.opted) for one in known)
-    view = PermissionsView(
+    view = PermissionsReport(
         role_of(request.commands, [each for each in found.opt_ins if each.name in request.opted]),
         found,
         request.typed,
@@ -169,7 +169,7 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
     if request.options.output not in ("table", "wide"):
         for one in (*(f"opt-in {each.said}" for each in found.opt_ins), *warned):
             around.note(one)
-    return Answer(FORMATS.render(view, request.options.output, look))
+    return Answer(view.render(request.options.output, look))
 
 
 _LONGEST = 150

@@ -191,9 +191,9 @@ def _shown(plan: DnsPlan, full: bool) -> tuple[Finding, ...]:
 def _steps(plan: DnsPlan) -> Iterator[Line]:
     for number, step in enumerate(plan.steps, 1):
         yield Line(f"{number}. {step.what}")
-        yield Line(f"{_moves(step)}Why: {step.why}.", depth=2, hang=0)
+        yield Line(f"{_moves(step)}Why: {step.why}.", indent=5, hang=0)
         if step.command:
-            yield Line(step.command, depth=2, whole=True)
+            yield Line(step.command, indent=5, whole=True)
 
 
 def _moves(step: Step) -> str:

@@ -11,7 +11,8 @@ from kubectl_eksdoc.coredns_lameduck.change.wishes import Place, Wishes
 from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
 from kubectl_eksdoc.render.addon_update.result import OutcomeResult, RefusalResult
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.dns_change import DnsChangeView, table
+from kubectl_eksdoc.render.dns_change import report
+from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
 from kubectl_eksdoc.render.result import Count, FindingResult, Lines, Printed, Text
 
 
@@ -93,7 +94,7 @@ class _Change(Printed):
             wished=facts.wishes,
             values_of_today=printed(facts.before),
             nothing=not facts.refusals and facts.nothing,
-            left_to_you=map(table.command, facts.not_done),
+            left_to_you=map(report.command, facts.not_done),
         )
 
 
@@ -159,11 +160,11 @@ class DnsChangeResult(CommandResult):
     findings: tuple[FindingResult, ...]
 
     @classmethod
-    def of(cls, facts: DnsChangeView) -> DnsChangeResult:
+    def of(cls, facts: DnsChangeReport) -> DnsChangeResult:
         return cls.filled(
             facts,
             metadata=metadata(facts.cluster, facts),
-            verdict=table.verdict(facts),
+            verdict=report.verdict(facts),
             values=printed(facts.values),
             config=printed(facts.config),
             refusals=facts.guards,

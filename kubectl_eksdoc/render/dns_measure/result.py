@@ -11,8 +11,8 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.coredns import Report, Second, Stream
 from kubectl_eksdoc.render import result
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.dns_measure import MeasureView, table
-from kubectl_eksdoc.render.dns_measure.table import times
+from kubectl_eksdoc.render.dns_measure import report
+from kubectl_eksdoc.render.dns_measure.report import MeasureReport, times
 from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
 
 _Positive = Annotated[float, Meta(gt=0)]
@@ -224,12 +224,12 @@ class MeasureResult(CommandResult):
     findings: tuple[FindingResult, ...]
 
     @classmethod
-    def of(cls, facts: MeasureView) -> MeasureResult:
+    def of(cls, facts: MeasureReport) -> MeasureResult:
         plan, measured = facts.plan, facts.measured
         return cls.filled(
             facts,
             metadata=metadata(facts.cluster, facts),
-            verdict=table.in_short(facts),
+            verdict=report.in_short(facts),
             measurement=plan,
             zones=plan.zones,
             targets=plan.targets,

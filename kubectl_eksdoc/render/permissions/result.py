@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.permissions import Held
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.permissions import CheckView, table
+from kubectl_eksdoc.render.permissions.report import HeldReport, verdict
 from kubectl_eksdoc.render.result import Meta, Printed, Text, Texts, UnsetType
 
 _STATES = {True: "held", False: "missing", None: "unknown"}
@@ -56,10 +56,10 @@ class PermissionResult(CommandResult):
     findings: Annotated[tuple[Any, ...], Meta(max_length=0)]
 
     @classmethod
-    def of(cls, facts: CheckView) -> PermissionResult:
+    def of(cls, facts: HeldReport) -> PermissionResult:
         return cls.filled(
             metadata=metadata(facts.cluster, facts),
-            verdict=table.verdict(facts),
+            verdict=verdict(facts),
             rights=facts.held,
             missing=(each.needed.permission.said for each in facts.held if each.held is False),
             findings=(),

@@ -17,8 +17,7 @@ from kubectl_eksdoc.flows.dns_measure import Edges, measured, prepared
 from kubectl_eksdoc.model.coredns import DnsService
 from kubectl_eksdoc.model.placing import NotMade, Owner
 from kubectl_eksdoc.render import schemas
-from kubectl_eksdoc.render.dns_measure import FORMATS, MeasureView
-from kubectl_eksdoc.render.dns_measure.table import MANIFESTS
+from kubectl_eksdoc.render.dns_measure.report import MeasureReport, dry_run
 from kubectl_eksdoc.render.look import Look
 from tests.broken import accepted
 from tests.builders import a_cluster
@@ -41,15 +40,15 @@ WORLDS: dict[str, Any] = {
 }
 
 
-def view(of: str = "lost", how: Happening = Happening.ROLLOUT, made: bool = True, **more: Any) -> MeasureView:
+def view(of: str = "lost", how: Happening = Happening.ROLLOUT, made: bool = True, **more: Any) -> MeasureReport:
     world: World = WORLDS[of]()
     nodes, given = (*NODES, CORDONED), {"measure": how.value}
     plan = prepared(nodes, Ground(world), world, "cafe", Manner(how, for_s=60))
     if not made:
         refused = {plan.pods[0].name: NotMade("to create pods, the server answered 403: a webhook said no")}
-        return MeasureView(a_cluster(nodes=nodes), plan, given, None, refused, b"program", "{}", "0.0.0")
+        return MeasureReport(a_cluster(nodes=nodes), plan, given, None, refused, b"program", "{}", "0.0.0")
     done = measured(plan, b"program", Edges(Ground(world), world, world, lambda: 0, str))
-    return MeasureView(a_cluster(nodes=nodes), plan, given, replace(done, **more), {}, b"program", "{}", "0.0.0")
+    return MeasureReport(a_cluster(nodes=nodes), plan, given, replace(done, **more), {}, b"program", "{}", "0.0.0")
 
 
 @pytest.mark.parametrize(
@@ -67,7 +66,7 @@ def view(of: str = "lost", how: Happening = Happening.ROLLOUT, made: bool = True
     ],
 )
 def test_it_reads_as_it_did(file: str, output: str, look: Look, of: dict[str, Any]) -> None:
-    text = FORMATS.render(view(**of), output, look)
+    text = view(**of).render(output, look)
     path = GOLDEN / file
     if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
         path.parent.mkdir(exist_ok=True)
@@ -86,29 +85,29 @@ EVERY = [*QUICK, *(pytest.param(of, marks=pytest.mark.long) for of in LONG)]
 @pytest.mark.parametrize("of", one_in(4, EVERY), ids=str)
 def test_it_is_as_its_schema_says(of: dict[str, Any]) -> None:
     shown = view(**of)
-    document = json.loads(FORMATS.render(shown, "json", Look(120)))
+    document = json.loads(shown.render("json", Look(120)))
     JUDGE.validate(document)
-    assert yaml_of(FORMATS.render(shown, "yaml", Look(120))) == document
+    assert yaml_of(shown.render("yaml", Look(120))) == document
 
 
 @pytest.mark.parametrize("of", EVERY, ids=str)
 def test_no_line_is_wider_than_the_screen(of: dict[str, Any]) -> None:
     shown = view(**of)
     for width, plain in itertools.product((60, 80, 120), (False, True)):
-        text = FORMATS.render(shown, "table", Look(width, ascii=plain))
+        text = shown.render("table", Look(width, ascii=plain))
         wide = [line for line in text.splitlines() if len(line) > width and not line.strip().startswith("kubectl ")]
         assert wide == []
         assert text.isascii() or not plain
 
 
 def test_its_schema_refuses_what_is_broken() -> None:
-    found = json.loads(FORMATS.render(view(**QUICK[0]), "json", Look(120)))
+    found = json.loads(view(**QUICK[0]).render("json", Look(120)))
     loose = accepted(JUDGE, found, ("metadata.options",))
     assert {each for each in loose if not each.endswith((".namespace", ".command"))} == set()
 
 
 def test_a_dry_run_prints_objects_in_every_format() -> None:
     shown = view(made=False)
-    docs = list(yaml_documents(MANIFESTS.render(shown, "table", Look(80))))
-    assert json.loads(MANIFESTS.render(shown, "json", Look(80)))["items"] == docs
+    docs = list(yaml_documents(dry_run(shown).render("table", Look(80))))
+    assert json.loads(dry_run(shown).render("json", Look(80)))["items"] == docs
     assert [doc["kind"] for doc in docs] == ["ConfigMap", "Pod", "Pod"]

@@ -75,7 +75,7 @@ def evictions(view: DrainView) -> Html:
         found = list(members)
         nodes = len({eviction.node for eviction in found})
         columns, body = rows.evictions(found, view)
-        del columns[1]
+        columns = [*columns[:1], *columns[2:]]
         body = [[*row[:1], *row[2:]] for row in body]
         title = f"Round {number}: {counted(len(found), 'eviction')} on {counted(nodes, 'node')}"
         parts.append(folded(title, table(columns, body, _NAMES)))

@@ -1,25 +1,32 @@
-"""``-o table``: what is needed, where, and what is not known without it; rights on which the same rests stand together.
-``-o wide``: each right in a line of its own, with the commands that need it.
+"""What must be allowed for commands: as a table for people, and as objects for kubectl; and who has it.
+
+Belongs here: columns, words, the order of sections, documents.
+Never here: which rights a command has, what a role or a policy is made of (that is `permissions`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar
 
 from kubectl_eksdoc.amazon import iam
 from kubectl_eksdoc.amazon.iam import Place
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.commands import shell
-from kubectl_eksdoc.permissions import Asked, Called, Held, Needed, Wanted, objects
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.permissions import CheckView, PermissionsView
+from kubectl_eksdoc.model.permissions import OptIn
+from kubectl_eksdoc.permissions import Asked, Called, Held, Needed, Subject, Wanted, objects
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.report import PLAIN, Backend, Foot, Head, Line, Lines, Own, Points, Report, Section, Table
 from kubectl_eksdoc.render.roles import Manifests, Step
-from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, plain, titled
-from kubectl_eksdoc.render.text import clean, counted, joined, shown, wrap
+from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
+from kubectl_eksdoc.render.text import counted, joined
 
 # The sentences that are said of rights.
 
 
-def about(view: PermissionsView) -> str:
+def about(view: PermissionsReport) -> str:
     """What it is for, and whether something can be changed with it."""
     if not view.given:
         return "what all commands need that only read. It changes nothing."
@@ -36,7 +43,7 @@ def risks(wanted: Wanted) -> Iterator[str]:
     return (f"Opt-in {each.said}." for each in wanted.opt_ins)
 
 
-def not_granted(view: PermissionsView) -> Iterator[str]:
+def not_granted(view: PermissionsReport) -> Iterator[str]:
     """Opt-ins that the commands can use, each in a sentence."""
     return (f"Not granted: opt-in {each.said}. To grant it: --with {each.name}." for each in view.offered)
 
@@ -47,7 +54,7 @@ def not_granted(view: PermissionsView) -> Iterator[str]:
 _OURS = ("kubectl", "eksdoc", "permissions")
 
 
-def steps(view: PermissionsView) -> tuple[Step, ...]:
+def steps(view: PermissionsReport) -> tuple[Step, ...]:
     """First the cluster, then AWS, then whether it has come about."""
     group = next((each.name for each in view.subjects if each.kind == "Group"), view.name)
     bind = tuple(word for each in view.subjects for word in ("--bind", _said(each.kind, each.name, each.namespace)))
@@ -70,7 +77,7 @@ def steps(view: PermissionsView) -> tuple[Step, ...]:
     return (*found, Step("look whether you have it:", f"{again(view)} --check"))
 
 
-def again(view: PermissionsView) -> str:
+def again(view: PermissionsReport) -> str:
     """The command that prints the same rights."""
     return " ".join((shell(*_OURS), *view.given, *((shell(*view.more),) if view.more else ())))
 
@@ -88,39 +95,7 @@ def _where(place: Place) -> tuple[str, ...]:
 _FOR_KUBECTL = "The same as objects for kubectl apply -f -: -o yaml. Each right with its commands: -o wide"
 
 
-def table(view: PermissionsView, look: Look) -> str:
-    return _text(view, look, full=False)
-
-
-def wide(view: PermissionsView, look: Look) -> str:
-    """Nothing is cut and no column dropped, so lines may be wider than the terminal."""
-    return _text(view, look, full=True)
-
-
-def _text(view: PermissionsView, look: Look, full: bool) -> str:
-    wanted = view.wanted
-    said = about(view)
-    rights = _each(wanted.needed) if full else _rights(wanted.needed)
-    actions = [_action(each) for each in wanted.asked]
-    every = [_command(each) for each in view.each]
-    sections = [
-        [look.paint(line, Tone.TITLE) for line in wrap(shown(said[0].upper() + said[1:], look), look.columns)],
-        _drawn(Title("In the cluster", " (RBAC)"), _RIGHTS[full], rights, look, full),
-        _drawn(Title("In AWS", " (IAM)"), _ACTIONS, actions, look, full),
-        *(wrap(shown(each, look), look.columns) for each in (*view.doubts, *view.cautions)),
-        _drawn(Title("Commands", " and what each needs"), _COMMANDS, every, look, full),
-        titled(Title("What to do"), _steps(view, look), look),
-        titled(Title("Opt-ins"), _opt_ins(view, look), look),
-        [] if full else wrap(_FOR_KUBECTL, look.columns),
-    ]
-    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
-
-
-def _drawn(title: Title, columns: Sequence[Column], rows: Sequence[Row], look: Look, full: bool) -> list[str]:
-    """Every row: a right that is not shown is one that is not granted."""
-    return titled(title, plain(columns, rows, look, indent=len(MARGIN), fit=not full), look)
-
-
+_MANY_ROWS = 10_000
 _MANY = 99
 _RIGHTS = (
     (
@@ -204,31 +179,13 @@ def _command(each: Wanted) -> Row:
     ]
 
 
-def _opt_ins(view: PermissionsView, look: Look) -> list[str]:
-    told = (*risks(view.wanted), *not_granted(view))
-    return [line for each in told for line in wrap(shown(f"- {each}", look), look.columns, MARGIN)]
+def _steps(view: PermissionsReport) -> Iterator[Line]:
+    for step in steps(view):
+        yield Line(f"- {step.text}", hang=0)
+        yield Line(step.command, indent=6, whole=True)
 
 
-def _steps(view: PermissionsView, look: Look) -> list[str]:
-    """A command is never cut: it is to be pasted."""
-    return [
-        line
-        for step in steps(view)
-        for line in (*wrap(shown(f"- {step.text}", look), look.columns, MARGIN), f"{MARGIN * 3}{clean(step.command)}")
-    ]
-
-
-# Roles and bindings as they are given to kubectl, below what says in words what they allow.
-
-
-def manifests(view: PermissionsView) -> Manifests:
-    docs = objects(Called(view.name, view.tool_version), view.wanted.permissions, view.subjects)
-    return Manifests(
-        (f"kubectl eksdoc {view.tool_version}: {about(view)}", *_notes(view)), _manifests_steps(view), docs
-    )
-
-
-def _notes(view: PermissionsView) -> Iterator[str]:
+def _notes(view: PermissionsReport) -> Iterator[str]:
     if not view.subjects:
         yield "Nobody is bound to it: --bind Group:NAME prints the bindings, too."
     yield from risks(view.wanted)
@@ -239,8 +196,57 @@ def _notes(view: PermissionsView) -> Iterator[str]:
         yield f"Without these all else is answered, and what rests on them is unknown: {'; '.join(optional)}"
 
 
-def _manifests_steps(view: PermissionsView) -> tuple[Step, ...]:
-    return (Step("what rests on each:", f"{again(view)} -o wide"),)
+@dataclass(frozen=True, slots=True)
+class PermissionsReport(Report):
+    """`name` of the role. `given`: the commands as they were named, none for all that read; `each`: every command that
+    there is, where none was named. `doubts`: what an action may need besides, in sentences. `more`: the words by which
+    the same is printed again; `offered`: opt-ins that are not granted, and that the commands can use. `cautions`: what
+    other rights allow besides, in sentences."""
+
+    of: ClassVar[str] = "what must be allowed"
+
+    name: str
+    wanted: Wanted
+    given: tuple[str, ...]
+    subjects: tuple[Subject, ...]
+    place: Place
+    each: tuple[Wanted, ...]
+    tool_version: str
+    doubts: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+    offered: tuple[OptIn, ...] = ()
+    cautions: tuple[str, ...] = ()
+
+    def sections(self, full: bool) -> Iterator[Section | None]:
+        """Every row: a right that is not shown is one that is not granted."""
+        wanted, said = self.wanted, about(self)
+        rights = _each(wanted.needed) if full else _rights(wanted.needed)
+        yield Head(said[0].upper() + said[1:])
+        yield Table(Title("In the cluster", " (RBAC)"), (_RIGHTS[full], rights), "rights", _MANY_ROWS)
+        yield Table(
+            Title("In AWS", " (IAM)"), (_ACTIONS, [_action(each) for each in wanted.asked]), "actions", _MANY_ROWS
+        )
+        for each in (*self.doubts, *self.cautions):
+            yield Lines(None, [Line(each, indent=0, hang=0)])
+        every = [_command(each) for each in self.each]
+        yield Table(Title("Commands", " and what each needs"), (_COMMANDS, every), "commands", _MANY_ROWS)
+        yield Lines(Title("What to do"), list(_steps(self)))
+        yield Points(Title("Opt-ins"), (*risks(self.wanted), *not_granted(self)))
+        yield Foot(_FOR_KUBECTL)
+
+    def manifests(self) -> Manifests:
+        """Roles and bindings as they are given to kubectl, below what says in words what they allow."""
+        docs = objects(Called(self.name, self.tool_version), self.wanted.permissions, self.subjects)
+        said = (f"kubectl eksdoc {self.tool_version}: {about(self)}", *_notes(self))
+        return Manifests(said, (Step("what rests on each:", f"{again(self)} -o wide"),), docs)
+
+    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
+        {
+            **PLAIN,
+            "json": Own(lambda report, look: report.manifests().json(look)),
+            "yaml": Own(lambda report, look: report.manifests().yaml(look)),
+        }
+    )
 
 
 # Which rights somebody has: the missing first, then what the cluster does not say, then a line for the rest.
@@ -256,18 +262,30 @@ _COLUMNS = (
 )
 
 
-def held_table(view: CheckView, look: Look) -> str:
-    """What you have is counted, not listed."""
-    rows = [_row(each) for each in _sorted(view) if each.held is not True]
-    return "\n\n".join(filter(None, (verdict(view), "\n".join(plain(_COLUMNS, rows, look))))) + "\n"
+@dataclass(frozen=True, slots=True)
+class HeldReport(Report):
+    """`options` as they were given."""
+
+    of: ClassVar[str] = "what you may"
+
+    held: tuple[Held, ...]
+    cluster: Cluster
+    options: Mapping[str, object]
+    tool_version: str
+
+    def sections(self, full: bool) -> Iterator[Section]:
+        """What you have is counted, not listed."""
+        rows = [_row(each) for each in _sorted(self) if full or each.held is not True]
+        yield Head(verdict(self))
+        yield Table(Title("Rights"), (list(_COLUMNS), rows), "rights", _MANY_ROWS)
+
+    def result(self) -> object:
+        from kubectl_eksdoc.render.permissions.result import PermissionResult
+
+        return PermissionResult.of(self)
 
 
-def held_wide(view: CheckView, look: Look) -> str:
-    rows = [_row(each) for each in _sorted(view)]
-    return f"{verdict(view)}\n\n" + "\n".join(plain(_COLUMNS, rows, look, fit=False)) + "\n"
-
-
-def _sorted(view: CheckView) -> list[Held]:
+def _sorted(view: HeldReport) -> list[Held]:
     return sorted(view.held, key=lambda each: _ORDER.index(each.held))
 
 
@@ -277,7 +295,7 @@ def _row(each: Held) -> Row:
     return [_SIGNS[each.held], each.needed.permission.said, "yes" if each.needed.required else "no", said]
 
 
-def verdict(view: CheckView) -> str:
+def verdict(view: HeldReport) -> str:
     many = {state: sum(each.held is state for each in view.held) for state in _ORDER}
     if many[True] == len(view.held):
         return f"You have all {counted(len(view.held), 'right')}."

@@ -1,21 +1,30 @@
-"""``-o table``: the numbers, a plot by seconds, and what is found. ``-o wide``: nothing is cut, a sign is a second."""
+"""A measurement of DNS, in every format: what would be made and done, and what came of it, second by second.
+
+Belongs here: which numbers, plots and findings are shown, in which order and in which words.
+Never here: what the numbers mean (that is `coredns_lameduck.measuring`), making or reading pods.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
 
-from kubectl_eksdoc.coredns_lameduck.measuring.findings import said
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.coredns_lameduck.measuring.findings import findings_of, said
 from kubectl_eksdoc.coredns_lameduck.measuring.plan import LATE_S, MOST_ENDPOINTS, Happening, MeasurePlan, manifests
 from kubectl_eksdoc.coredns_lameduck.measuring.result import Measured, MeasuredZone, Moment, What, offset_s
-from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.coredns import Counts, Report, Second, Stream, Target
-from kubectl_eksdoc.render.dns_measure import MeasureView
-from kubectl_eksdoc.render.formats import Formats
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.coredns import Counts, Second, Stream, Target
+from kubectl_eksdoc.model.coredns import Report as Answers
+from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.placing import NotMade
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.roles import manifest_formats
-from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, drawn, findings, titled, told
+from kubectl_eksdoc.render.report import Figure, Findings, Head, Line, Lines, Points, Report, Section, Table
+from kubectl_eksdoc.render.roles import Manifests
+from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title
 from kubectl_eksdoc.render.text import counted, cut, rfc3339, shown, wrap
 
 # A measurement of DNS in sentences.
@@ -28,12 +37,12 @@ _DOES = {
 }
 
 
-def in_short(view: MeasureView) -> str:
+def in_short(view: MeasureReport) -> str:
     """The first line."""
     plan, measured = view.plan, view.measured
     if measured is None:
         return would(plan)
-    reports = [zone.report for zone in measured.zones if isinstance(zone.report, Report)]
+    reports = [zone.report for zone in measured.zones if isinstance(zone.report, Answers)]
     ended = " It was interrupted." if measured.interrupted else ""
     if not reports:
         return f"DNS was not measured.{ended}"
@@ -57,7 +66,7 @@ def _meanwhile(measured: Measured) -> str:
     return "No CoreDNS pod ended meanwhile: this says nothing of a rollout or a drain."
 
 
-def through_service(plan: MeasurePlan, report: Report) -> Counts:
+def through_service(plan: MeasurePlan, report: Answers) -> Counts:
     names = {target.name for target in plan.targets if not target.pod}
     return sum((report.total(stream) for stream in plan.streams if stream.target in names), Counts())
 
@@ -128,7 +137,7 @@ MARKS: Mapping[What, str] = {What.TOLD: "T", What.OUT: "L", What.GONE: "G", What
 MARK_LEGEND = "T told to end  L left the endpoints  G gone  J joined the endpoints; of several the first"
 
 
-def signs(report: Report, streams: Sequence[Stream], step: int) -> str:
+def signs(report: Answers, streams: Sequence[Stream], step: int) -> str:
     """A sign for each `step` seconds: the worst of them."""
     every = [report.seconds.get(stream, {}) for stream in streams]
     cells: list[list[Second]] = [[] for _ in range(math.ceil(report.length / step))]
@@ -149,7 +158,7 @@ def _sign(seconds: Sequence[Second]) -> str:
     return ANSWERED if total.sent else NOTHING
 
 
-def marks(report: Report, moments: Sequence[Moment], step: int) -> str:
+def marks(report: Answers, moments: Sequence[Moment], step: int) -> str:
     """What happened in the seconds of the report, each under its own."""
     width = math.ceil(report.length / step)
     cells: dict[int, set[What]] = {}
@@ -173,46 +182,57 @@ def step_for(length: int, room: int) -> int:
 _LABEL = 30
 
 
-def table(view: MeasureView, look: Look) -> str:
-    """What somebody must look at."""
-    return _text(view, look, full=False)
+@dataclass(frozen=True, slots=True)
+class MeasureReport(Report):
+    """`measured` None: nothing was made, yet or at all. `refused`: what the server would refuse, by names, where it was
+    asked. `options` as they were given; `program` and `asked`: what the pods are given, for the manifests."""
+
+    of: ClassVar[str] = "a measurement"
+
+    cluster: Cluster
+    plan: MeasurePlan
+    options: Mapping[str, object]
+    measured: Measured | None = None
+    refused: Mapping[str, NotMade] = field(default_factory=dict)
+    program: bytes = b""
+    asked: str = ""
+    tool_version: str = __version__
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return () if self.measured is None else findings_of(self.plan, self.measured)
+
+    def sections(self, full: bool) -> Iterator[Section | None]:
+        yield Head(in_short(self))
+        yield from _before(self) if self.measured is None else _after(self, self.measured, full)
+
+    def result(self) -> object:
+        from kubectl_eksdoc.render.dns_measure.result import MeasureResult
+
+        return MeasureResult.of(self)
 
 
-def wide(view: MeasureView, look: Look) -> str:
-    """Nothing is cut and no column dropped, so lines may be wider than the terminal."""
-    return _text(view, look, full=True)
-
-
-def _text(view: MeasureView, look: Look, full: bool) -> str:
-    head = [look.paint(line, Tone.TITLE) for line in wrap(shown(in_short(view), look), look.columns)]
-    if view.measured is None:
-        sections = [head, *_before(view, look, full)]
-    else:
-        sections = [head, *_after(view, view.measured, look, full)]
-    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
-
-
-def _before(view: MeasureView, look: Look, full: bool) -> Iterator[list[str]]:
+def _before(view: MeasureReport) -> Iterator[Section]:
     columns = [Column("ZONE"), Column("ASKED FROM", floor=20, middle=True)]
     rows: list[Row] = [
         [zone.said, zone.node or Cell(f"nowhere: {zone.why_not}", Tone.FAINT)] for zone in view.plan.zones
     ]
-    yield drawn(Title("Zones", ", and the node from which DNS would be asked"), (columns, rows), look, full)
-    yield told(Title("What would be made and done"), about(view.plan), look)
-    yield told(Title("Refused by the server"), [f"{name}: {why.why}" for name, why in view.refused.items()], look)
+    yield Table(Title("Zones", ", and the node from which DNS would be asked"), (columns, rows), "zones")
+    yield Points(Title("What would be made and done"), about(view.plan))
+    yield Points(Title("Refused by the server"), [f"{name}: {why.why}" for name, why in view.refused.items()])
 
 
-def _after(view: MeasureView, measured: Measured, look: Look, full: bool) -> Iterator[list[str]]:
-    yield drawn(Title("Questions", ", by zone and by who was asked"), _counts(view), look, full)
-    yield told(Title("Learned about the shutdown budget"), tuple(said(view.plan, measured)), look)
+def _after(view: MeasureReport, measured: Measured, full: bool) -> Iterator[Section | None]:
+    yield Table(Title("Questions", ", by zone and by who was asked"), _counts(view))
+    yield Points(Title("Learned about the shutdown budget"), tuple(said(view.plan, measured)))
     for zone in measured.zones:
-        yield _plot(view.plan, measured, zone, look, full)
-    if any(isinstance(zone.report, Report) for zone in measured.zones):
-        yield _legend(measured, look)
-    yield findings(view.findings, "", look, full, named=True)
+        yield _plot(view.plan, measured, zone)
+    if any(isinstance(zone.report, Answers) for zone in measured.zones):
+        yield _legend(measured)
+    yield Findings(view.findings)
 
 
-def _counts(view: MeasureView) -> tuple[list[Column], list[Row]]:
+def _counts(view: MeasureReport) -> tuple[list[Column], list[Row]]:
     columns = [
         Column("ZONE", floor=8, middle=True),
         Column("ASKED", floor=14, middle=True),
@@ -237,7 +257,7 @@ def _counts(view: MeasureView) -> tuple[list[Column], list[Row]]:
     return columns, rows
 
 
-def _row(plan: MeasurePlan, zone: str, stream: Stream, report: Report, ended: frozenset[str]) -> Row:
+def _row(plan: MeasurePlan, zone: str, stream: Stream, report: Answers, ended: frozenset[str]) -> Row:
     """Of `ended` pods the lost answers at their own address are as they should be."""
     total = report.total(stream)
     median, slowest = times(report, stream)
@@ -270,32 +290,31 @@ def _pod(plan: MeasurePlan, stream: Stream) -> str:
     return next((target.pod for target in plan.targets if target.name == stream.target), "")
 
 
-def times(report: Report, stream: Stream) -> tuple[float | None, float | None]:
+def times(report: Answers, stream: Stream) -> tuple[float | None, float | None]:
     """Milliseconds: the median of the seconds' medians, and the slowest of all."""
     found = sorted(each.ms for each in report.seconds.get(stream, {}).values() if each.ms is not None)
     return (found[len(found) // 2][0], max(each[2] for each in found)) if found else (None, None)
 
 
-def _plot(plan: MeasurePlan, measured: Measured, zone: MeasuredZone, look: Look, full: bool) -> list[str]:
-    if isinstance(zone.report, Unknown) or not zone.report.length:
-        return []
-    report, rows = zone.report, _plotted(plan, full)
-    label = min(_LABEL, max(map(len, rows))) + 2
-    room = report.length if full else look.columns - len(MARGIN) - label
-    step = step_for(report.length, room)
-    lines = []
-    for name, streams in rows.items():
-        shortened = cut(shown(name, look), label - 2, look, middle=True)
-        lines.append(f"{MARGIN}{shortened:<{label}}{look.signs(signs(report, streams, step)).rstrip()}")
-    happened = marks(report, measured.moments, step)
-    if happened:
-        lines.append(f"{MARGIN}{'':<{label}}{happened}")
-    each = "a second" if step == 1 else f"{step} seconds"
-    since = wrap(f"since {rfc3339(report.began)}; a sign is {each}", look.columns, MARGIN)
-    rest = f" {zone.zone.said}, from {zone.zone.node}"
-    if not full:
-        rest = cut(rest, look.columns - len("zone"), look, middle=True)
-    return titled(Title("Zone", rest), [*since, *lines], look)
+def _plot(plan: MeasurePlan, measured: Measured, zone: MeasuredZone) -> Section | None:
+    report = zone.report
+    if isinstance(report, Unknown) or not report.length:
+        return None
+
+    def draw(look: Look, full: bool) -> list[str]:
+        rows = _plotted(plan, full)
+        label = min(_LABEL, max(map(len, rows))) + 2
+        step = step_for(report.length, report.length if full else look.columns - len(MARGIN) - label)
+        lines = []
+        for name, streams in rows.items():
+            shortened = cut(shown(name, look), label - 2, look, middle=True)
+            lines.append(f"{MARGIN}{shortened:<{label}}{look.signs(signs(report, streams, step)).rstrip()}")
+        if happened := marks(report, measured.moments, step):
+            lines.append(f"{MARGIN}{'':<{label}}{happened}")
+        each = "a second" if step == 1 else f"{step} seconds"
+        return [*wrap(f"since {rfc3339(report.began)}; a sign is {each}", look.columns, MARGIN), *lines]
+
+    return Figure(Title("Zone", f" {zone.zone.said}, from {zone.zone.node}"), draw)
 
 
 def _plotted(plan: MeasurePlan, full: bool) -> dict[str, list[Stream]]:
@@ -308,21 +327,16 @@ def _plotted(plan: MeasurePlan, full: bool) -> dict[str, list[Stream]]:
     return found
 
 
-def _legend(measured: Measured, look: Look) -> list[str]:
-    lines = [f"{MARGIN}{shown(LEGEND, look)}"]
+def _legend(measured: Measured) -> Section:
+    lines: list[Line | str] = [Line(LEGEND, whole=True)]
     if measured.moments:
-        lines += wrap(shown(MARK_LEGEND, look), look.columns, MARGIN)
-    for moment in measured.moments:
-        text = f"- {rfc3339(moment.at)} {moment.pod}: {moment.what.value}"
-        lines += wrap(shown(text, look), look.columns, MARGIN, MARGIN * 2)
-    return titled(Title("Signs", ", and what happened to CoreDNS's pods meanwhile"), lines, look)
+        lines.append(Line(MARK_LEGEND, hang=0))
+    lines += [f"- {rfc3339(moment.at)} {moment.pod}: {moment.what.value}" for moment in measured.moments]
+    return Lines(Title("Signs", ", and what happened to CoreDNS's pods meanwhile"), lines)
 
 
 # What a measurement would make, as kubectl takes it.
 
 
-def _objects(view: MeasureView) -> Iterable[Doc]:
-    return manifests(view.plan, view.program, view.asked)
-
-
-MANIFESTS: Formats[MeasureView] = manifest_formats(_objects)
+def dry_run(view: MeasureReport) -> Manifests:
+    return Manifests((), (), tuple(manifests(view.plan, view.program, view.asked)))

@@ -1,12 +1,21 @@
-"""``-o table`` and ``-o wide``: the Corefile and the values before and after, what is sent, and what came of it."""
+"""A change of CoreDNS that is to be made, or was, in every format.
+
+Belongs here: the Corefile and the values before and after, what is sent, the way back, and which pods have taken it up.
+Never here: what the change should be (that is `coredns_lameduck.change`), whether it may be made.
+"""
 
 from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, cast
 
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.run.ended import Ended
+from kubectl_eksdoc.addon_diff.run.guards import Guard
 from kubectl_eksdoc.addon_diff.run.way_back import WayBack
 from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, Change, Texts
 from kubectl_eksdoc.coredns_lameduck.change.placing import Landing, Seat
@@ -16,19 +25,21 @@ from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.kubernetes.corefile.parser import parse
 from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s
 from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
-from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Conflict, Doc
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.coredns import Corefile
+from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.addon.commands import given
 from kubectl_eksdoc.render.addon_update import WayBackText
 from kubectl_eksdoc.render.addon_update.commands import way_back_text
-from kubectl_eksdoc.render.dns_change import DnsChangeView
 from kubectl_eksdoc.render.encode import Json, to_yaml
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, drawn, findings, more, titled
-from kubectl_eksdoc.render.text import counted, duration, joined, shown, wrap
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Report, Section, Table
+from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
+from kubectl_eksdoc.render.text import counted, duration, joined
 
 # A change of CoreDNS in sentences.
 
@@ -50,7 +61,7 @@ def how(change: Change) -> str:
     return "by a server-side apply of its ConfigMap: EKS does not manage this CoreDNS"
 
 
-def verdict(view: DnsChangeView) -> str:
+def verdict(view: DnsChangeReport) -> str:
     """One sentence without its full stop."""
     what = f"CoreDNS: {wished(view.change)}" if view.change is not None else "CoreDNS"
     if view.verified is not None or view.ended is not None or view.applied:
@@ -62,7 +73,7 @@ def verdict(view: DnsChangeView) -> str:
     return f"{what}: nothing was changed yet"
 
 
-def _came_of(view: DnsChangeView) -> str:
+def _came_of(view: DnsChangeReport) -> str:
     ended = view.ended
     if ended is not None and ended.stage in (Stage.FAILED, Stage.CANCELLED):
         return "EKS could not do it, and nothing of it holds"
@@ -136,39 +147,72 @@ _TONES = {
 }
 
 
-def table(view: DnsChangeView, look: Look) -> str:
-    return _text(view, look, full=False)
+@dataclass(frozen=True, slots=True)
+class DnsChangeReport(Report):
+    """`change` None: it was begun before, and is looked at again. `plan`: what the update would do, None where EKS is
+    not asked; `values` and `mode` are those of the call. `resets`: fields that it takes from people; `weighty`: what
+    must be acknowledged; `changes`: how many values, or Corefiles, become others. `command` does the same without this
+    tool; `back`: each a line for a shell. `ended`: what came of the update; `applied`: the ConfigMap was changed;
+    `tried`: what a dry run was told. `verified`: which pods have taken it up, None where nobody looked."""
+
+    of: ClassVar[str] = "a change of CoreDNS"
+
+    cluster: Cluster
+    options: Mapping[str, object]
+    change: Change | None = None
+    plan: AddonPlan | None = None
+    mode: str = ""
+    values: Doc | None = None
+    config: Doc | None = None
+    resets: tuple[str, ...] = ()
+    guards: tuple[Guard, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    weighty: tuple[Finding, ...] = ()
+    changes: int = 0
+    command: str = ""
+    back: tuple[str, ...] = ()
+    tried: str = ""
+    applied: bool = False
+    ended: Ended | None = None
+    verified: Verified | None = None
+    after: tuple[Finding, ...] = ()
+    run: str = ""
+    journal: str = ""
+    recognised: str = ""
+    tool_version: str = __version__
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Of the change, of the update that makes it, and of what came of it."""
+        own = self.change.findings if self.change is not None else ()
+        return (*self.after, *own, *(self.plan.findings if self.plan is not None else ()))
+
+    def sections(self, full: bool) -> Iterable[Section | None]:
+        over = self.ended is not None or self.applied or self.verified is not None
+        return _after(self, full) if over else _before(self, full)
+
+    def result(self) -> object:
+        from kubectl_eksdoc.render.dns_change.result import DnsChangeResult
+
+        return DnsChangeResult.of(self)
 
 
-def wide(view: DnsChangeView, look: Look) -> str:
-    """Nothing is cut and no column dropped, so lines may be wider than the terminal."""
-    return _text(view, look, full=True)
-
-
-def _text(view: DnsChangeView, look: Look, full: bool) -> str:
-    over = view.ended is not None or view.applied or view.verified is not None
-    parts = _after(view, look, full) if over else _before(view, look, full)
-    return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
-
-
-def _before(view: DnsChangeView, look: Look, full: bool) -> list[list[str]]:
+def _before(view: DnsChangeReport, full: bool) -> Iterator[Section | None]:
     change = view.change
     assert change is not None, "nothing was done yet"
-    return [
-        [*_verdict(view, look), *wrap(shown(f"It is made {how(change)}.", look), look.columns)],
-        _corefile(change, look),
-        _values(change, view, look),
-        _landing(change.landing, bool(change.refusals), look, full),
-        findings(view.findings, "", look, full, named=True),
-        _sent(view, look),
-        _left_to_you(change, look),
-        _back(view, look),
-        _guards(view, look),
-        _weighty(view, look),
-    ]
+    yield Head(verdict(view), (f"It is made {how(change)}.",))
+    yield _corefile(change)
+    yield _values(change, view)
+    yield _landing(change.landing, bool(change.refusals), full)
+    yield Findings(view.findings)
+    yield _sent(view)
+    yield _left_to_you(change)
+    yield _back(view)
+    yield _guards(view)
+    yield _weighty(view)
 
 
-def _after(view: DnsChangeView, look: Look, full: bool) -> list[list[str]]:
+def _after(view: DnsChangeReport, full: bool) -> Iterator[Section | None]:
     stands = view.verified.stands if view.verified is not None else ()
     wants_back = any(each.taken is Taken.REFUSED for each in stands) or (
         view.ended is not None and not view.ended.whole
@@ -178,55 +222,41 @@ def _after(view: DnsChangeView, look: Look, full: bool) -> list[list[str]]:
         lines.append(f"It is followed no longer: {view.ended.left}.")
     rolls = view.change is None or bool(set(view.change.set) - {COREFILE})
     rollouts = [str(each) for each in view.ended.rollouts if rolls or not each.done] if view.ended is not None else []
-    return [
-        _verdict(view, look),
-        titled(Title("What EKS says"), _wrapped(lines, look), look),
-        titled(Title("Rollout"), _wrapped(rollouts, look), look),
-        drawn(Title("The new Corefile in each pod"), _stands(stands), look, full),
-        findings(view.after, "", look, full, named=True),
-        _left_to_you(view.change, look) if view.change is not None else [],
-        _back(view, look) if wants_back or full else [],
-        _written(view, look),
-    ]
+    yield Head(verdict(view))
+    yield Lines(Title("What EKS says"), lines)
+    yield Lines(Title("Rollout"), rollouts)
+    yield Table(Title("The new Corefile in each pod"), _stands(stands), "pods")
+    yield Findings(view.after)
+    yield _left_to_you(view.change) if view.change is not None else None
+    yield _back(view) if wants_back or full else None
+    yield Lines(None, list(_written(view)))
 
 
-def _verdict(view: DnsChangeView, look: Look) -> list[str]:
-    return [look.paint(line, Tone.TITLE) for line in wrap(shown(verdict(view), look), look.columns)]
-
-
-def _wrapped(lines: list[str], look: Look) -> list[str]:
-    return [line for text in lines for line in wrap(shown(text, look), look.columns, MARGIN, MARGIN * 2)]
-
-
-def _corefile(change: Change, look: Look) -> list[str]:
+def _corefile(change: Change) -> Section | None:
     if change.corefile is None:
-        return []
-    lines = _coloured(diff(change.corefile), look)
-    return titled(Title("Corefile"), lines or [f"{MARGIN}its text stays; it is not in the add-on's values yet"], look)
+        return None
+    lines = _coloured(diff(change.corefile))
+    return Lines(Title("Corefile"), lines or ["its text stays; it is not in the add-on's values yet"])
 
 
-def _values(change: Change, view: DnsChangeView, look: Look) -> list[str]:
+def _values(change: Change, view: DnsChangeReport) -> Section | None:
     after = view.values if view.values is not None else change.values
     if change.before is None or after is None:
-        return []
-    lines = _coloured(values_diff(change.before, after), look)
+        return None
+    lines: list[Line | str] = [*_coloured(values_diff(change.before, after))]
     if change.affinity_source:
-        said = f"The affinity is given as a whole, made of that of {change.affinity_source}."
-        lines += _wrapped([said], look)
-    return titled(Title("Configuration values", ": today and new, the Corefile left out"), lines, look)
+        lines.append(f"The affinity is given as a whole, made of that of {change.affinity_source}.")
+    return Lines(Title("Configuration values", ": today and new, the Corefile left out"), lines)
 
 
-def _coloured(lines: list[str], look: Look) -> list[str]:
+def _coloured(lines: list[str]) -> list[Line]:
     tones = {"+": Tone.GOOD, "-": Tone.BAD}
-    return [
-        look.paint(MARGIN + shown(line, look), tones[line[0]]) if line[:1] in tones else MARGIN + shown(line, look)
-        for line in lines
-    ]
+    return [Line(line, tone=tones.get(line[:1]), whole=True) for line in lines]
 
 
-def _landing(found: Landing | None, refused: bool, look: Look, full: bool) -> list[str]:
+def _landing(found: Landing | None, refused: bool, full: bool) -> Section | None:
     if found is None:
-        return []
+        return None
     title = f": {counted(len(found.fitting), 'node')} of {len(found.seats)} in {counted(len(found.zones), 'zone')}"
     columns = [
         Column("NODE", floor=12, middle=True),
@@ -246,18 +276,18 @@ def _landing(found: Landing | None, refused: bool, look: Look, full: bool) -> li
         ]
         for each in kept
     ]
-    lines = drawn(Title("Where it may run", title), (columns, rows), look, full)
-    return [*lines, *more(len(found.seats) - len(kept), look)]
+    left_out = len(found.seats) - len(kept)
+    return Table(Title("Where it may run", title), (columns, rows), "nodes", left_out=left_out)
 
 
 def _one_of_each_zone(found: Landing) -> list[Seat]:
     return list({seat.zone: seat for seat in reversed(found.fitting)}.values())[::-1]
 
 
-def _sent(view: DnsChangeView, look: Look) -> list[str]:
+def _sent(view: DnsChangeReport) -> Section | None:
     if not view.command:
-        return []
-    lines = []
+        return None
+    lines: list[Line | str] = []
     if view.mode:
         lines.append(f"One UpdateAddon of coredns to the version that it has, with {view.mode}.")
         if view.mode == "OVERWRITE":
@@ -268,33 +298,32 @@ def _sent(view: DnsChangeView, look: Look) -> list[str]:
         lines.append(f"{held.field} is taken from {held.owner} (--force-conflicts), who may write it again.")
     others = "becomes another" if view.changes == 1 else "become others"
     lines.append(f"{counted(view.changes, 'value')} {others}. The same without this tool:")
-    return titled(Title("What is sent"), [*_wrapped(lines, look), MARGIN + shown(view.command, look)], look)
+    return Lines(Title("What is sent"), [*lines, Line(view.command, whole=True)])
 
 
-def _left_to_you(change: Change, look: Look) -> list[str]:
+def _left_to_you(change: Change) -> Section | None:
     if not change.not_done:
-        return []
+        return None
     said = "The Deployment of a CoreDNS that EKS does not manage is not changed here: do it where it is declared, or"
-    lines = [MARGIN + shown(command(each), look) for each in change.not_done]
-    return titled(Title("Left to you"), [*_wrapped([said], look), *lines], look)
+    return Lines(Title("Left to you"), [said, *(Line(command(each), whole=True) for each in change.not_done)])
 
 
-def _back(view: DnsChangeView, look: Look) -> list[str]:
-    return titled(Title("The way back"), [MARGIN + shown(each, look) for each in view.back], look)
+def _back(view: DnsChangeReport) -> Section:
+    return Lines(Title("The way back"), [Line(each, whole=True) for each in view.back])
 
 
-def _guards(view: DnsChangeView, look: Look) -> list[str]:
-    lines = []
+def _guards(view: DnsChangeReport) -> Section:
+    lines: list[Line | str] = []
     for guard in view.guards:
-        lines += [f"✗ {guard.why}", *(f"  → {line}" for line in guard.hint.splitlines())]
-    return titled(Title("Nothing is changed"), _wrapped(lines, look), look)
+        lines += [f"✗ {guard.why}", *(Line(f"→ {line}", indent=4, hang=0) for line in guard.hint.splitlines())]
+    return Lines(Title("Nothing is changed"), lines)
 
 
-def _weighty(view: DnsChangeView, look: Look) -> list[str]:
+def _weighty(view: DnsChangeReport) -> Section:
     lines = [f"- {each.severity.value}, {each.status.value}: {each.message}" for each in view.weighty[:_MOST]]
     if len(view.weighty) > _MOST:
         lines.append(f"- and {len(view.weighty) - _MOST} more: all are among the findings above")
-    return titled(Title("To be acknowledged"), _wrapped(lines, look), look)
+    return Lines(Title("To be acknowledged"), lines)
 
 
 def _stands(stands: tuple[Stand, ...]) -> tuple[list[Column], list[Row]]:
@@ -318,12 +347,12 @@ def _stands(stands: tuple[Stand, ...]) -> tuple[list[Column], list[Row]]:
     return columns, rows
 
 
-def _written(view: DnsChangeView, look: Look) -> list[str]:
-    lines = []
+def _written(view: DnsChangeReport) -> Iterator[Line]:
     if view.verified is not None:
         left = f": {view.verified.left}" if view.verified.left else ""
-        lines = wrap(f"Looked at for {duration(view.verified.seconds)}{left}.", look.columns)
-    return [*lines, shown(f"Journal: {view.journal}", look)] if view.journal else lines  # a path is one line
+        yield Line(f"Looked at for {duration(view.verified.seconds)}{left}.", indent=0, hang=0)
+    if view.journal:
+        yield Line(f"Journal: {view.journal}", indent=0, whole=True)
 
 
 # The same change without this tool, and the way back, as lines for a shell.
