@@ -25,7 +25,7 @@ from kubectl_eksdoc.render.addon.result import DiffResult
 from kubectl_eksdoc.render.addon_update.result import UpdateResult
 from kubectl_eksdoc.render.check.result import CheckResult
 from kubectl_eksdoc.render.command_result import Metadata
-from kubectl_eksdoc.render.corefile.result import CorefileResult
+from kubectl_eksdoc.render.corefile import CorefileResult
 from kubectl_eksdoc.render.dns.result import LameduckResult
 from kubectl_eksdoc.render.dns_change.result import DnsChangeResult
 from kubectl_eksdoc.render.dns_measure.result import MeasureResult

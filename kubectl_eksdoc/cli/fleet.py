@@ -209,10 +209,10 @@ def over_fleet(
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.flows.fleet import ask_fleet
     from kubectl_eksdoc.model.findings import Severity
-    from kubectl_eksdoc.render.fleet import FORMATS, FleetView
+    from kubectl_eksdoc.render.fleet.report import FleetReport
     from kubectl_eksdoc.wiring import fleet
 
-    FORMATS.check(options.output)
+    FleetReport.check(options.output)
     members = _members(choice, options)
     aside = looks.decide(options, around.stderr, around.environ)
     around.note(aside.signs(_first_line(choice, passed, len(members))))
@@ -227,9 +227,9 @@ def over_fleet(
             lambda member: fleet.whose(member, connection_of(options, member)),
             Severity.INFO if least is None else least,
         )
-    view = FleetView(plan, passed.command, {**passed.given, **choice.given})
+    view = FleetReport(plan, passed.command, {**passed.given, **choice.given})
     look = looks.decide(options, around.stdout, around.environ)
-    return Answer(FORMATS.render(view, options.output, look), plan.exit_code)
+    return Answer(view.render(options.output, look), plan.exit_code)
 
 
 def _members(choice: FleetChoice, options: GlobalOptions) -> tuple[Member, ...]:

@@ -231,8 +231,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     if request.printed:
         return _printed(plan, request, around)
     report = InterruptionReport(plan, request.given, world.recognised)
-    look = looks.decide(options, around.stdout, around.environ)
-    return Answer(report.render(options.output, look), opening.code(plan.findings, request.accepted))
+    return Answer(looks.answered(report, options, around), opening.code(plan.findings, request.accepted))
 
 
 def _printed(plan: InterruptionPlan, request: Request, around: Surroundings) -> Answer:

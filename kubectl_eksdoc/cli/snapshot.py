@@ -106,11 +106,11 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     from kubectl_eksdoc import __version__
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.kube.identity import AwsWanted
-    from kubectl_eksdoc.render.snapshot import FORMATS, SnapshotView
+    from kubectl_eksdoc.render.snapshot import SnapshotReport
 
     request = Request.from_args(args, words)
     options = request.options
-    FORMATS.check(options.output)
+    SnapshotReport.check(options.output)
     wanted = AwsWanted(options.cluster_name, options.region, options.profile)
     try:
         with ProgressLine(around.stderr) as progress:
@@ -120,7 +120,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
     shown = looks.decide(options, around.stdout, around.environ)
-    text = FORMATS.render(SnapshotView(taken, request.path, request.without), options.output, shown)
+    text = SnapshotReport(taken, request.path, request.without).render(options.output, shown)
     return Answer(text, exits.CLEAN if _whole(taken.snapshot) else exits.UNKNOWN)
 
 

@@ -34,6 +34,14 @@ def identity_line(cluster: Cluster, now: datetime, look: Look | None = None) -> 
     return dot.join(shown(part, look) for part in [*parts, data_age(cluster, now)])
 
 
+def origin(cluster: Cluster, tool_version: str) -> str:
+    """Which cluster, by what data, by which tool, on one line."""
+    who = cluster.identity
+    names = [f"{word} {value or UNKNOWN}" for word, value in (*named(who), ("server", who.server_version))]
+    source = f"{cluster.source.value} data of {rfc3339(cluster.observed_at)}"
+    return " · ".join((*names, source, f"kubectl eksdoc {tool_version}"))
+
+
 def is_production(who: Identity, pattern: str) -> bool:
     """Whether the context or the cluster is called like `pattern`, a regular expression; "" is like none."""
     wanted = re.compile(pattern, re.IGNORECASE) if pattern else None

@@ -124,9 +124,12 @@ class Report:
         raise NotImplementedError
 
     @property
-    def cluster_shown(self) -> Cluster | None:
-        """The cluster that it is of, None where there is not one."""
-        return getattr(self, "cluster", None)
+    def origin(self) -> str:
+        """Which cluster, by what data, by which tool; "" where that is not said."""
+        from kubectl_eksdoc.render.identity import origin
+
+        cluster: Cluster | None = getattr(self, "cluster", None)
+        return "" if cluster is None else origin(cluster, getattr(self, "tool_version", ""))
 
     @classmethod
     def check(cls, output: str) -> None:
@@ -223,13 +226,12 @@ class Markdown:
         return fitting(lambda most: signed(list(self._lines(report, look, most)), look).rstrip("\n") + "\n")
 
     def _lines(self, report: Report, look: Look, most: int) -> Iterator[str]:
-        from kubectl_eksdoc.render.markdown import origin
+        from kubectl_eksdoc.render.markdown import escape
 
-        for section in report.sections(full=True):
+        for section in report.sections(full=False):
             if section is not None:
                 yield from self.lines(section, look, most)
-        if report.cluster_shown is not None:
-            yield origin(report.cluster_shown, getattr(report, "tool_version", ""))
+        yield escape(report.origin)
 
     @staticmethod
     def lines(section: Section, look: Look, most: int) -> list[str]:

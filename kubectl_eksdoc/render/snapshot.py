@@ -6,9 +6,9 @@ Never here: what may be written down, and how the file is made.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.model.cluster import Cluster
@@ -16,11 +16,10 @@ from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.permissions import how_to
 from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.formats import Formats, documents
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.report import Head, Line, Lines, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text
-from kubectl_eksdoc.render.tables import MARGIN, Column, Title, drawn, told
-from kubectl_eksdoc.render.text import rfc3339, shown, wrap
+from kubectl_eksdoc.render.tables import Column, Row, Title
+from kubectl_eksdoc.render.text import rfc3339
 
 # What is shown of a snapshot.
 
@@ -34,9 +33,11 @@ class Taken(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotView:
+class SnapshotReport(Report):
     """`path`: the file. `without`: opt-ins that are left out. Of the demo, whose incidents each have a scene, the first
     is shown."""
+
+    of: ClassVar[str] = "a snapshot"
 
     taken: Taken
     path: str
@@ -61,29 +62,32 @@ class SnapshotView:
         told = sorted(pair for each in every for pair in each.left_out.items())
         return (*found, *((what, ". ".join(filter(None, (why, how_to(what))))) for what, why in told))
 
+    @property
+    def cluster(self) -> Cluster:
+        scene, source = self.scene, self.taken.snapshot.source
+        return Cluster(scene.identity, source, scene.observed_at, scene.reads, notes=scene.notes)
 
-# What ``-o`` offers for a snapshot that was taken.
+    def sections(self, full: bool) -> Iterator[Section]:
+        """How large it is, what is in it, what it lacks, and how it is read."""
+        scene = self.scene
+        yield Head(f"{self.path}: {_size(self.taken.size)}, of {rfc3339(scene.observed_at)}. {_NEVER}")
+        counted = [read for read in scene.reads if read.known and (read.count or full)]
+        rows: list[Row] = [[read.resource.full_name, f"{read.count:,}"] for read in counted]
+        columns = [Column("LIST", floor=10), Column("OBJECTS", right=True)]
+        yield Table(Title("In it"), (columns, [*rows, ["answers of AWS", f"{scene.calls:,}"]]), "lists")
+        yield Points(Title("Not in it"), (f"{what}: {why}" for what, why in self.lacking))
+        left_out = ("--without", ",".join(self.without)) if self.without else ()
+        yield Lines(None, [Line(shell("kubectl", "eksdoc", "check", "--snapshot", self.path, *left_out), whole=True)])
+
+    def result(self) -> object:
+        return SnapshotResult.of(self)
 
 
-def _table(view: SnapshotView, look: Look) -> str:
-    # REMOVED
-
-    return table(view, look, full=False)
+_NEVER = "No Secret is in it. Values by which nothing is judged are digests, which nothing leads back from."
 
 
-def _wide(view: SnapshotView, look: Look) -> str:
-    # REMOVED
-
-    return table(view, look, full=True)
-
-
-def _result(view: SnapshotView) -> object:
-    # REMOVED
-
-    return SnapshotResult.of(view)
-
-
-FORMATS: Formats[SnapshotView] = Formats("a snapshot", {"table": _table, "wide": _wide, **documents(_result)})
+def _size(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size:,} bytes"
 
 
 # A snapshot that was taken as ``-o json`` and ``-o yaml`` print it.
@@ -108,39 +112,12 @@ class SnapshotResult(CommandResult):
     findings: Annotated[tuple[Any, ...], Meta(max_length=0)]
 
     @classmethod
-    def of(cls, facts: SnapshotView) -> SnapshotResult:
-        scene, source = facts.scene, facts.taken.snapshot.source
-        cluster = Cluster(scene.identity, source, scene.observed_at, scene.reads, notes=scene.notes)
+    def of(cls, facts: SnapshotReport) -> SnapshotResult:
         return cls.filled(
-            metadata=metadata(cluster, facts),
+            metadata=metadata(facts.cluster, facts),
             file=facts.path,
             bytes=facts.taken.size,
-            answers_of_aws=scene.calls,
+            answers_of_aws=facts.scene.calls,
             lacking=(_Lacking.filled(what=what, why=why) for what, why in facts.lacking),
             findings=(),
         )
-
-
-# A snapshot that was taken, as a page: how large it is, what is in it, what it lacks, and how it is read.
-
-
-_NEVER = "No Secret is in it. Values by which nothing is judged are digests, which nothing leads back from."
-
-
-def table(view: SnapshotView, look: Look, full: bool) -> str:
-    scene = view.scene
-    head = f"{view.path}: {_size(view.taken.size)}, of {rfc3339(scene.observed_at)}. {_NEVER}"
-    lines = [*wrap(shown(head, look), look.columns), ""]
-    counted = [read for read in scene.reads if read.known and (read.count or full)]
-    rows = [[read.resource.full_name, f"{read.count:,}"] for read in counted]
-    columns = [Column("LIST", floor=10), Column("OBJECTS", right=True)]
-    lines += [*drawn(Title("In it"), (columns, [*rows, ["answers of AWS", f"{scene.calls:,}"]]), look, full), ""]
-    if view.lacking:
-        lines += [*told(Title("Not in it"), (f"{what}: {why}" for what, why in view.lacking), look), ""]
-    left_out = ("--without", ",".join(view.without)) if view.without else ()
-    lines += [shown(f"{MARGIN}{shell('kubectl', 'eksdoc', 'check', '--snapshot', view.path, *left_out)}", look)]
-    return "\n".join(lines) + "\n"
-
-
-def _size(size: int) -> str:
-    return f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size:,} bytes"

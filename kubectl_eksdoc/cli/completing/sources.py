@@ -236,7 +236,7 @@ NAMES: Mapping[str, Named] = {
 """By command; a flag behind it stands for the command with that flag, and comes first. Others name nothing."""
 
 _RUNS = "render.run.formats.FORMATS"
-_FLEET = "render.fleet.FORMATS"
+_FLEET = "render.fleet.report.FleetReport"
 _ADDON_UPDATE = "render.addon_update.FORMATS"
 _ADDON_AFTER = "render.addon.after.FORMATS"
 _DNS_CHANGE = "render.dns_change.report.DnsChangeReport"
@@ -270,7 +270,7 @@ FORMATS: Mapping[str, str] = {
     "coredns-lameduck --resume": _DNS_CHANGE,
     "coredns-lameduck": "render.dns.report.LameduckReport",
     "interruption": "render.interruption.report.InterruptionReport",
-    "snapshot": "render.snapshot.FORMATS",
+    "snapshot": "render.snapshot.SnapshotReport",
     "permissions --check": "render.permissions.report.HeldReport",
     "permissions": "render.permissions.report.PermissionsReport",
 }

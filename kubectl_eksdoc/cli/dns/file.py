@@ -47,18 +47,16 @@ def run(args: argparse.Namespace, accepted: tuple[str, ...], around: Surrounding
     """
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.coredns_lameduck.file import read_corefile
-    from kubectl_eksdoc.render.corefile import FORMATS, CorefileView
+    from kubectl_eksdoc.render.corefile import CorefileReport
 
     if not SourceOptions.from_args(args).choice.live:
         raise UsageError("-f reads a file alone: --demo and --snapshot do not go with it")
     options = GlobalOptions.from_args(args)
-    FORMATS.check(options.output)
+    CorefileReport.check(options.output)
     path: str = args.filename
     read = read_corefile(_text(path), path, _version(args.coredns_version))
     given = {"filename": path, **({"coredns-version": args.coredns_version} if args.coredns_version else {})}
-    look = looks.decide(options, around.stdout, around.environ)
-    text = FORMATS.render(CorefileView(read, given), options.output, look)
-    return Answer(text, opening.code(read.findings, accepted))
+    return Answer(looks.answered(CorefileReport(read, given), options, around), opening.code(read.findings, accepted))
 
 
 def _version(text: str) -> Version:

@@ -10,7 +10,8 @@ from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import Answered
 from kubectl_eksdoc.render.command_result import ClusterResult
-from kubectl_eksdoc.render.fleet import FleetView, table
+from kubectl_eksdoc.render.fleet import report
+from kubectl_eksdoc.render.fleet.report import FleetReport
 from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Printed, Text, Texts, UnsetType
 
 _ExitCode = Literal[0, 1, 2, 3, 4, 5, 70]
@@ -122,7 +123,7 @@ class _Member(Printed):
             hint=refused and refused.hint,
             fail=judged and _Fails.filled(**{each.value: count for each, count in facts.fails.items()}),
             unknown=judged and facts.unknown,
-            first=table.first(facts),
+            first=report.first(facts),
             result=judged and judged.document,
         )
 
@@ -182,12 +183,12 @@ class FleetResult(KindResult):
     """Those of all members."""
 
     @classmethod
-    def of(cls, facts: FleetView) -> FleetResult:
+    def of(cls, facts: FleetReport) -> FleetResult:
         plan, options = facts.plan, {key: facts.options[key] for key in sorted(facts.options)}
         return cls.filled(
             plan,
             metadata=_FleetMetadata.filled(facts, observed_at=plan.observed_at, options=options),
-            verdict=table.in_short(plan),
+            verdict=report.in_short(plan),
             standing={each.value: plan.standing(each) for each in Standing},
             members=plan.rows,
             findings=(found for row in plan.rows for found in _findings(row)),

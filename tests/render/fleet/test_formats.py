@@ -19,7 +19,7 @@ from kubectl_eksdoc.fleet import summed
 from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import Answered, Figure, Member, Outcome
-from kubectl_eksdoc.render.fleet import FORMATS, FleetView
+from kubectl_eksdoc.render.fleet.report import FleetReport
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import unsafe
 from tests.broken import accepted
@@ -67,9 +67,9 @@ OUTCOMES: dict[str, Outcome] = {
 }
 
 
-def view(outcomes: dict[str, Outcome] | None = None, command: str = "check") -> FleetView:
+def view(outcomes: dict[str, Outcome] | None = None, command: str = "check") -> FleetReport:
     plan = summed((a_member(name), outcome) for name, outcome in (outcomes or OUTCOMES).items())
-    return FleetView(plan, command, {"fleet": "prod-*", "target": "1.34"}, "0.0.0")
+    return FleetReport(plan, command, {"fleet": "prod-*", "target": "1.34"}, "0.0.0")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def view(outcomes: dict[str, Outcome] | None = None, command: str = "check") -> 
     ],
 )
 def test_it_reads_as_it_did(file: str, output: str, look: Look) -> None:
-    text = FORMATS.render(view(), output, look)
+    text = view().render(output, look)
     path = GOLDEN / file
     if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
         path.parent.mkdir(exist_ok=True)
@@ -93,15 +93,15 @@ def test_it_reads_as_it_did(file: str, output: str, look: Look) -> None:
     assert text == path.read_text(encoding="utf-8")
 
 
-def document(of: FleetView) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(FORMATS.render(of, "json", Look()))
+def document(of: FleetReport) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(of.render("json", Look()))
     return found
 
 
 def test_it_is_as_its_schema_says() -> None:
     JUDGE.validate(document(view()))
     JUDGE.validate(document(view({"a": refused(2)})))
-    assert yaml_of(FORMATS.render(view(), "yaml", Look())) == document(view())
+    assert yaml_of(view().render("yaml", Look())) == document(view())
 
 
 def test_names_that_nothing_confirmed_are_marked() -> None:
@@ -134,7 +134,7 @@ def test_a_finding_says_whose_it_is() -> None:
 
 def test_every_format_has_the_same_rows() -> None:
     names = [member["name"] for member in document(view())["members"]]
-    wide, markdown = (FORMATS.render(view(), output, Look()) for output in ("wide", "markdown"))
+    wide, markdown = (view().render(output, Look()) for output in ("wide", "markdown"))
     markdown = markdown.replace("checkout-production", ARN)
     for text in (wide, markdown):
         places = [text.index(name) for name in names]
@@ -143,19 +143,19 @@ def test_every_format_has_the_same_rows() -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
-    lines = FORMATS.render(view(), "table", Look(width)).splitlines()
+    lines = view().render("table", Look(width)).splitlines()
     assert [line for line in lines if len(line) > width] == []
 
 
 def test_every_cluster_has_its_row_however_many_there_are() -> None:
     many: dict[str, Outcome] = {f"c{number:03}": answered(a_finding()) for number in range(120)}
-    text = FORMATS.render(view(many), "table", Look())
+    text = view(many).render("table", Look())
     assert [name for name in many if f" {name} " not in text] == []
 
 
 def test_what_only_one_command_has_is_a_column() -> None:
     figures = (Figure("CUT OFF", "3 of 9"), Figure("BROKEN", "2"))
-    text = FORMATS.render(view({"a": an_answer(figures=figures), "b": refused()}), "table", Look(200))
+    text = view({"a": an_answer(figures=figures), "b": refused()}).render("table", Look(200))
     assert "CUT OFF  BROKEN" in text and "3 of 9" in text
 
 
@@ -180,18 +180,18 @@ def test_a_symptom_without_a_failing_finding_is_told_by_its_verdict() -> None:
 def test_how_one_of_them_is_asked_alone(members: str, flag: str) -> None:
     """Of files there is no context; of both there is."""
     plan = summed((Member(n, n, snapshot=f"{n}.snap" if n in members else ""), answered()) for n in "ab")
-    assert f"kubectl eksdoc check {flag}" in FORMATS.render(FleetView(plan, "check", {}), "table", Look(120))
+    assert f"kubectl eksdoc check {flag}" in FleetReport(plan, "check", {}).render("table", Look(120))
 
 
 def test_other_formats_are_refused() -> None:
     with pytest.raises(UsageError, match="a fleet has no output format 'html'"):
-        FORMATS.check("html")
+        FleetReport.check("html")
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_nothing_steers_a_terminal(name: str, reason: str) -> None:
     plan = summed([(Member(name), refused(3, reason or "x")), (Member(f"{name}b", "c"), answered(a_finding()))])
-    made = FleetView(plan, "check", {"fleet": name})
+    made = FleetReport(plan, "check", {"fleet": name})
     for output in ("table", "wide", "json", "yaml", "markdown"):
-        text = FORMATS.render(made, output, Look())
+        text = made.render(output, Look())
         assert not any(unsafe(char) for char in text if char != "\n")

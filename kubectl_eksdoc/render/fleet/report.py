@@ -1,19 +1,24 @@
-"""``-o table``: a row a cluster, the worst first, and what many of them share. ``-o wide``: all of it, nothing cut."""
+"""Many clusters judged together, in every format.
+
+Belongs here: which columns and sections are shown, in which words; how the document is written.
+Never here: how rows are ordered and summed (that is `fleet`), how one cluster is shown.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
+from kubectl_eksdoc import __version__
 from kubectl_eksdoc.fleet import FleetPlan, Row, Shared, Standing
 from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.model.fleet import Answered, Unanswered
-from kubectl_eksdoc.render import markdown
-from kubectl_eksdoc.render.fleet import FleetView
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.markdown import code, escape
-from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Cell, Column, Drawn, Title, drawn, more, plain, titled, told
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.report import Foot, Head, Line, Lines, Points, Report, Section, Table
+from kubectl_eksdoc.render.tables import SIGNS, Cell, Column, Drawn, Title
 from kubectl_eksdoc.render.tables import Row as Cells
-from kubectl_eksdoc.render.text import counted, shown, wrap
+from kubectl_eksdoc.render.text import counted
 
 # A fleet in sentences.
 
@@ -152,88 +157,50 @@ def _where(members: Sequence[str], names: Mapping[str, str]) -> str:
 MOST_SHARED = 10
 
 
-def table(view: FleetView, look: Look) -> str:
-    """Every cluster has its row, however many there are."""
-    return _text(view, look, full=False)
+@dataclass(frozen=True, slots=True)
+class FleetReport(Report):
+    """`command`: that judged each of them; `options` as they were given."""
 
+    of: ClassVar[str] = "a fleet"
 
-def wide(view: FleetView, look: Look) -> str:
-    """Nothing is cut and no column dropped, so lines may be wider than the terminal."""
-    return _text(view, look, full=True)
+    plan: FleetPlan
+    command: str
+    options: Mapping[str, object]
+    tool_version: str = __version__
 
+    def sections(self, full: bool) -> Iterator[Section]:
+        """Every cluster has its row, however many there are."""
+        plan = self.plan
+        yield Head(in_short(plan))
+        yield Table(Title("Clusters"), clusters(plan, full), "clusters", len(plan.rows))
+        yield Lines(Title("Not judged"), list(_reasons(plan, full)))
+        yield Table(Title("Findings", " that clusters share"), shared(plan, full), "findings", MOST_SHARED)
+        yield Table(
+            Title("Rights", " that are missing in several clusters"), lacking(plan, full), "rights", MOST_SHARED
+        )
+        yield Points(Title("Notes"), plan.notes)
+        yield Foot(f"One of them alone: kubectl eksdoc {self.command} {_alone(plan)}. For a program: -o json")
 
-def _text(view: FleetView, look: Look, full: bool) -> str:
-    plan = view.plan
-    columns, rows = clusters(plan, full)
-    sections = [
-        [look.paint(line, Tone.TITLE) for line in wrap(shown(in_short(plan), look), look.columns)],
-        titled(Title("Clusters"), plain(columns, rows, look, indent=len(MARGIN), fit=not full), look),
-        list(_reasons(plan, look, full)),
-        _most(Title("Findings", " that clusters share"), shared(plan, full), look, full),
-        _most(Title("Rights", " that are missing in several clusters"), lacking(plan, full), look, full),
-        told(Title("Notes"), plan.notes, look),
-        wrap(f"One of them alone: kubectl eksdoc {view.command} {_alone(plan)}. For a program: -o json", look.columns),
-    ]
-    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+    def result(self) -> object:
+        from kubectl_eksdoc.render.fleet.result import FleetResult
+
+        return FleetResult.of(self)
+
+    @property
+    def origin(self) -> str:
+        seen = f"oldest observation {self.plan.observed_at} · " if self.plan.observed_at else ""
+        return f"{seen}kubectl eksdoc {self.tool_version}"
 
 
 def _alone(plan: FleetPlan) -> str:
     return "--snapshot FILE" if all(row.member.snapshot for row in plan.rows) else "--context NAME"
 
 
-def _most(title: Title, table: Drawn, look: Look, full: bool) -> list[str]:
-    if full:
-        return drawn(title, table, look, full)
-    columns, rows = table
-    lines = plain(columns, rows[:MOST_SHARED], look, indent=len(MARGIN))
-    return titled(title, [*lines, *more(len(rows) - MOST_SHARED, look)], look)
-
-
-def _reasons(plan: FleetPlan, look: Look, full: bool) -> Iterator[str]:
+def _reasons(plan: FleetPlan, full: bool) -> Iterator[Line]:
     """Why some could not be judged, whole: in a row of the table it is cut."""
-    lines: list[str] = []
     for row in plan.rows:
         if isinstance(row.outcome, Unanswered):
             said = f"✗ {row.member.name}: {row.outcome.reason} (exit code {row.outcome.exit_code})"
-            head = wrap(shown(said, look), look.columns, MARGIN, MARGIN * 2)
-            lines += [look.paint(head[0], Tone.BAD), *head[1:]]
+            yield Line(said, tone=Tone.BAD)
             if row.outcome.hint and full:
-                lines += wrap(shown(f"→ {row.outcome.hint}", look), look.columns, MARGIN * 2, MARGIN * 3)
-    yield from titled(Title("Not judged"), lines, look)
-
-
-# ``-o markdown``: a fleet for a ticket: the verdict, a row a cluster, why some were not judged, what many share.
-
-
-def ticket(view: FleetView, look: Look) -> str:
-    """Headings from the second level, so that it can stand below a title of its own; short enough for GitHub."""
-    return markdown.fitting(lambda most: markdown.signed(list(_lines(view, most)), look))
-
-
-def _lines(view: FleetView, most: int) -> Iterator[str]:
-    plan = view.plan
-    yield from (f"## {code(f'kubectl eksdoc {view.command}')} of {counted(len(plan.rows), 'cluster')}", "")
-    yield from (f"**{escape(in_short(plan))}**", "")
-    seen = f"oldest observation {escape(plan.observed_at)} · " if plan.observed_at else ""
-    yield from (f"{seen}kubectl eksdoc {escape(view.tool_version)}", "")
-    for title, body in _sections(plan, most):
-        if body:
-            yield from (f"### {escape(title)}", "", *body, "")
-
-
-def _sections(plan: FleetPlan, most: int) -> Iterator[tuple[str, list[str]]]:
-    yield "Clusters", markdown.ticket_table(clusters(plan, full=False), "clusters", most)
-    yield (
-        "Not judged",
-        markdown.items(
-            f"{row.member.name}: {row.outcome.reason} (exit code {row.outcome.exit_code})"
-            for row in plan.rows
-            if isinstance(row.outcome, Unanswered)
-        ),
-    )
-    yield "Findings that clusters share", markdown.ticket_table(shared(plan, full=False), "findings", most)
-    yield (
-        "Rights that are missing in several clusters",
-        markdown.ticket_table(lacking(plan, full=False), "rights", most),
-    )
-    yield "Notes", markdown.items(plan.notes)
+                yield Line(f"→ {row.outcome.hint}", indent=4)

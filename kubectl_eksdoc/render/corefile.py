@@ -1,0 +1,125 @@
+"""A Corefile that was read alone, in every format.
+
+Belongs here: what is shown of it, in which order and in which words.
+Never here: what CoreDNS takes, and how bad it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.coredns_lameduck.file import CorefileRead
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.report import PLAIN, Backend, Findings, Head, Own, Report, Section
+from kubectl_eksdoc.render.result import FindingResult, KindResult, Meta, Positive, Printed, Text, Texts
+from kubectl_eksdoc.render.text import joined
+
+
+@dataclass(frozen=True, slots=True)
+class CorefileReport(Report):
+    """`options` as they were given."""
+
+    of: ClassVar[str] = "a Corefile"
+
+    read: CorefileRead
+    options: Mapping[str, object]
+    tool_version: str = __version__
+
+    def sections(self, full: bool) -> Iterator[Section]:
+        yield Head(verdict(self.read), _lines(self.read))
+        yield Findings(self.read.findings)
+
+    def result(self) -> object:
+        return CorefileResult.of(self)
+
+    def sarif(self, look: Look) -> str:
+        from kubectl_eksdoc.render.sarif import of_findings
+
+        return of_findings(self.read.findings, "eksdoc-corefile", self.tool_version, look)
+
+    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType({**PLAIN, "sarif": Own(sarif)})
+
+
+_ACCEPTED = {True: "takes", False: "refuses"}
+
+
+def verdict(read: CorefileRead) -> str:
+    accepted = read.judged.accepted
+    if accepted is None:
+        return f"Whether CoreDNS {read.version} takes {read.path} is not known."
+    return f"CoreDNS {read.version} {_ACCEPTED[accepted]} {read.path}."
+
+
+def _lines(read: CorefileRead) -> list[str]:
+    if read.judged.refusals:
+        return []
+    if read.lameduck_s is None:
+        ends = "How long it goes on answering when it ends is not known."
+    else:
+        ends = f"lameduck {read.lameduck_s:g} s; from SIGTERM to the end at most {read.shutdown_s:g} s."
+    absent = "not known" if read.lameduck_s is None else "nowhere"  # a plugin's name may be in a variable or a file
+    health, ready = (f"on {joined(list(each))}" if each else absent for each in (read.health, read.ready))
+    return [ends, f"/health {health}; /ready {ready}."]
+
+
+# As ``-o json`` and ``-o yaml`` print it.
+
+_Seconds = Annotated[float, Meta(ge=0)]
+
+
+class _FileMetadata(Printed):
+    """Which tool, and the options as given."""
+
+    tool_version: Text
+    options: dict[str, Any]
+
+
+class _Refusal(Printed):
+    line: Positive | None
+    message: Text
+
+
+class CorefileResult(KindResult):
+    """A Corefile read alone: kubectl eksdoc coredns-lameduck -f Corefile -o json. No cluster is in it."""
+
+    kind: Literal["CorefileReading"]
+    metadata: _FileMetadata
+    file: Text
+    """The file, as it was named."""
+    coredns_version: Annotated[str, Meta(pattern="^v[0-9]")]
+    """The version that judges."""
+    verdict: Text
+    """In a sentence."""
+    accepted: bool | None
+    """Whether that CoreDNS would start with it; null where that is not known."""
+    lameduck_seconds: _Seconds | None
+    """Of all health plugins together; null where the text does not tell it, or is refused."""
+    shutdown_seconds: _Seconds | None
+    """From SIGTERM to the end, at most: lameduck and the closing of the servers."""
+    health: Texts
+    """Where /health is answered, one for each server block with the plugin."""
+    ready: Texts
+    """Where /ready is answered, one for each server block with the plugin."""
+    refusals: tuple[_Refusal, ...]
+    """Why it is refused, in CoreDNS' words and order; it stops at the first."""
+    findings: tuple[FindingResult, ...]
+
+    @classmethod
+    def of(cls, facts: CorefileReport) -> CorefileResult:
+        read = facts.read
+        options = {key: facts.options[key] for key in sorted(facts.options)}
+        return cls.filled(
+            read,
+            metadata=_FileMetadata.filled(facts, options=options),
+            file=read.path,
+            coredns_version=str(read.version),
+            verdict=verdict(read),
+            accepted=read.judged.accepted,
+            lameduck_seconds=read.lameduck_s,
+            shutdown_seconds=read.shutdown_s,
+            refusals=(_Refusal.filled(line=each.line or None, message=str(each)) for each in read.judged.refusals),
+        )
