@@ -239,7 +239,7 @@ def _printed(plan: InterruptionPlan, request: Request, around: Surroundings) -> 
     Raises:
         UsageError: there is no Karpenter for which anything could be made, or nothing says where.
     """
-    from kubectl_eksdoc.render.interruption.report import printed
+    from kubectl_eksdoc.render.interruption.printed import printed
 
     missing, install = plan.missing, plan.install
     if missing is None or install is None:

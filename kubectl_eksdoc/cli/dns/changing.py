@@ -119,7 +119,7 @@ def _view(asking: Asking, world: AddonWorld, ready: Ready) -> DnsChangeReport:
     from kubectl_eksdoc.flows.dns_change import config_map, resets
     from kubectl_eksdoc.model.commands import Reach
     from kubectl_eksdoc.model.findings import reached
-    from kubectl_eksdoc.render.dns_change import report
+    from kubectl_eksdoc.render.dns_change import commands
     from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
 
     change, plan = ready.change, ready.plan
@@ -130,13 +130,13 @@ def _view(asking: Asking, world: AddonWorld, ready: Ready) -> DnsChangeReport:
     reach = Reach(asking.reached_by(world), asking.kubectl(world), asking.reached_by(world))
     change = replace(change, findings=tuple(reached(each, reach) for each in change.findings))
     if ready.update is not None and values is not None:
-        command = report.update_addon(world.eks, change.version, mode, values)
+        command = commands.update_addon(world.eks, change.version, mode, values)
         words = asking.reached_by(world)
-        back = report.back_of_update(ready.update.back, world.eks, "values-of-before.json", words)
+        back = commands.back_of_update(ready.update.back, world.eks, "values-of-before.json", words)
     elif ready.config is not None:
-        command = report.apply_config(ready.config, apply.force, asking.kubectl(world))
+        command = commands.apply_config(ready.config, apply.force, asking.kubectl(world))
         before = config_map(change.corefile.before if change.corefile is not None else "")
-        back = (report.apply_config(before, False, asking.kubectl(world)),)  # its file is written with the journal
+        back = (commands.apply_config(before, False, asking.kubectl(world)),)  # its file is written with the journal
     return DnsChangeReport(
         world.cluster,
         _given(asking),
