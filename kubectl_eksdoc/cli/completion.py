@@ -177,16 +177,16 @@ _NO_VERSION = "kubectl asks them from 1.26 on; which version yours is tells: kub
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    about = "complete words with the Tab key: install it, take it away, look"
+    about = "install or remove shell completion"
     parser = commands.add_parser(NAME, help=about, description=_ABOUT)
     GlobalOptions.add_to(parser, level=LEVELS - 2)
     under = parser.add_commands()
-    add_command(under, "install", "make the links that kubectl completes with", _INSTALL, install, dry=True)
+    add_command(under, "install", "create the links for completion by kubectl", _INSTALL, install, dry=True)
     add_command(under, "uninstall", "remove them", _UNINSTALL, uninstall, dry=True)
-    add_command(under, "status", "which there are, and what is missing", _STATUS, status)
+    add_command(under, "status", "list the links and what is missing", _STATUS, status)
     for shell, script in BY_SHELL.items():
         add_command(
-            under, shell, f"print what {shell} needs for kubectl-eksdoc itself", _SHELL[shell], _printing(script)
+            under, shell, f"print the {shell} completion script", _SHELL[shell], _printing(script)
         )
 
 
@@ -207,7 +207,7 @@ def add_command(
             type=values.NO_SERVER_DRY_RUN,
             default="none",
             metavar="[client]",
-            help="say what would be done",
+            help="show what would be done",
         )
     parser.set_defaults(leaf=parser, command=command)
 

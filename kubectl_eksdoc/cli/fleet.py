@@ -65,28 +65,30 @@ class FleetChoice:
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Many clusters at once")
+    group = parser.add_argument_group("Several clusters")
     group.add_argument(
         "--fleet",
         metavar="CONTEXTS|GLOB|FILE",
         default=None,
-        help="contexts with commas between them, a pattern such as 'prod-*', or a file that lists them (also @FILE): "
-        "names, or entries with name, context, kubeconfig, cluster-name, region, profile, snapshot. The exit code is "
-        "that of the worst",
+        help=(
+            "comma-separated contexts, a pattern such as 'prod-*', or a file that lists them (also "
+            "@FILE): names, or entries with name, context, kubeconfig, cluster-name, region, profile, "
+            "snapshot. The worst result sets the exit code"
+        ),
     )
     group.add_argument(
         "--fleet-at-once",
         type=_at_once,
         default=None,
         metavar="N",
-        help=f"so many clusters are judged at a time, each by a process of its own; default: {AT_ONCE}",
+        help=f"clusters to check in parallel; default: {AT_ONCE}",
     )
     group.add_argument(
         "--fleet-timeout",
         type=values.some_seconds,
         default=None,
         metavar="TIME",
-        help=f"longest wait for one cluster; default: {values.duration_text(TIMEOUT_S)}",
+        help=f"timeout for one cluster; default: {values.duration_text(TIMEOUT_S)}",
     )
 
 

@@ -165,38 +165,43 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add ``interruption``."""
     parser = commands.add_parser(
         COMMAND_NAME,
-        help="whether Karpenter receives Spot interruption events, and what is missing",
+        help="verify Karpenter interruption handling (SQS, EventBridge, IAM)",
         usage="%(prog)s [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
     )
     GlobalOptions.add_to(parser, level=LEVELS - 1)
     SourceOptions.add_to(parser)
-    group = parser.add_argument_group("What is judged")
+    group = parser.add_argument_group("Scope")
     group.add_argument(
         "--queue",
         type=queue_name,
         default=None,
         metavar="NAME",
-        help="the queue that is to be read; default: what Karpenter is configured with, else the cluster's name",
+        help=("interruption queue; default: the queue that Karpenter is configured with, else the cluster's name"),
     )
     shared_options.add_accepted(group, _codes, "interruptions")
     shared_options.add_without(group, permissions.PROXY.name)
-    group = parser.add_argument_group("What is missing, as a document on stdout (nothing is changed)")
+    group = parser.add_argument_group("Print what is missing (changes nothing)")
     group.add_argument(
         "--print",
         type=values.one_of(PRINTED, "document"),
         default=None,
         metavar="WHAT",
-        help="stack: a CloudFormation template with only what is missing, for a stack of its own; commands: the "
-        "same as commands of awscli and helm; iam: what the controller needs; helm-values: the setting, to be merged",
+        help=(
+            "stack: a CloudFormation template with only the missing resources, for a separate stack; "
+            "commands: the same as AWS CLI and Helm commands; iam: the policy that the controller needs; "
+            "helm-values: the setting to merge into your values"
+        ),
     )
     group.add_argument(
         "--stack-name",
         type=stack_name,
         default=None,
         metavar="NAME",
-        help="of the stack; never that of Karpenter's own, of which it would delete the rest",
+        help=(
+            "name of the stack; never the name of Karpenter's own stack, whose other resources an update would delete"
+        ),
     )
     parser.set_defaults(leaf=parser, command=run)
 

@@ -31,11 +31,11 @@ List the entry point of each of the six commands and what it is. Exit codes: 0 a
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    about = "make kubectl eksdoc-drain and the other entry points, remove them, list them"
+    about = "create, remove or list the entry points such as kubectl eksdoc-drain"
     parser = commands.add_parser(NAME, help=about, description=_ABOUT)
     GlobalOptions.add_to(parser, level=LEVELS - 2)
     under = parser.add_commands()
-    add_command(under, "link", "make links for the entry points", _LINK, make, dry=True)
+    add_command(under, "link", "create links for the entry points", _LINK, make, dry=True)
     add_command(under, "unlink", "remove these links", _UNLINK, remove, dry=True)
     add_command(under, "status", "list the entry points", _STATUS, status)
 

@@ -40,7 +40,7 @@ def add_to(commands: argparse._SubParsersAction[Parser], level: int = LEVELS - 1
     """Add ``rehearse``; `level` as for the global options."""
     parser = commands.add_parser(
         "rehearse",
-        help="try a drain on a simulated cluster, or serve one",
+        help="rehearse a drain on a simulated cluster, or serve that cluster",
         usage="%(prog)s [NODE…] [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
@@ -55,21 +55,21 @@ def add_to(commands: argparse._SubParsersAction[Parser], level: int = LEVELS - 1
 
 
 def _add_serving(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Serving the simulated cluster")
+    group = parser.add_argument_group("Serve the simulated cluster")
     group.add_argument(
         "--serve",
         action="switch",
         default=False,
-        help="serve it on this machine until Ctrl-C, and print the path of a kubeconfig",
+        help="serve the simulated cluster until Ctrl-C and print the path of its kubeconfig",
     )
     group.add_argument(
         "--speed",
         type=values.speed,
         default=None,
         metavar="N",
-        help=f"virtual seconds in each second while it is served (default: {SPEED:g})",
+        help=f"virtual seconds per second while serving (default: {SPEED:g})",
     )
-    group.add_argument("--kubeconfig-out", default=None, metavar="FILE", help="write the kubeconfig there")
+    group.add_argument("--kubeconfig-out", default=None, metavar="FILE", help="write the kubeconfig to this path")
 
 
 def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:

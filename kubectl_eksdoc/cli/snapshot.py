@@ -55,7 +55,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add ``snapshot``."""
     parser = commands.add_parser(
         NAME,
-        help="write all that is read to a file, without secrets, to answer from it later",
+        help="save the cluster and AWS data to a file, without secrets, for offline use",
         usage="%(prog)s FILE [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
@@ -63,8 +63,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     GlobalOptions.add_to(parser, level=LEVELS - 1)
     group = parser.add_argument_group("Of what (default: the live cluster of your kubeconfig)")
     group.add_argument("--demo", action="switch", default=argparse.SUPPRESS, help="the built-in cluster")
-    group = parser.add_argument_group("Where to")
-    group.add_argument("--overwrite", action="switch", default=False, help="in the place of a file that is there")
+    group = parser.add_argument_group("Output file")
+    group.add_argument("--overwrite", action="switch", default=False, help="overwrite FILE if it exists")
     opt_in_options.add_without(parser.add_argument_group("What is in it"), *permissions.SKIPPABLE)
     parser.set_defaults(leaf=parser, command=run)
 

@@ -214,7 +214,7 @@ def _preview(asking: Asking, view: DnsChangeReport) -> str:
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Before anything is changed")
+    group = parser.add_argument_group("Confirmation and dry run")
     unless = "exactly N values become others; with --measure: unless exactly N pods are made, replaced or evicted"
     options.add_confirmation(group, CHANGES, unless)
-    options.add_dry_run(group, "show what would be done", "ask the server whether it would take it")
+    options.add_dry_run(group, "show what would be done", "ask the API server whether it would accept it")

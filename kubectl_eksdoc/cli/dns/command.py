@@ -58,14 +58,14 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add ``coredns-lameduck``."""
     parser = commands.add_parser(
         NAME,
-        help="whether DNS survives its nodes, and how to make it",
+        help="check and fix CoreDNS graceful shutdown and placement",
         usage="%(prog)s [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
     )
     GlobalOptions.add_to(parser, level=LEVELS - 1, own=(file.FILE,))
     SourceOptions.add_to(parser)
-    group = parser.add_argument_group("What is judged")
+    group = parser.add_argument_group("Scope")
     shared_options.add_accepted(group, _codes, "CoreDNS")
     shared_options.add_without(group, permissions.PROXY.name)
     file.add_to(parser)

@@ -140,44 +140,47 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add ``imds-probe``."""
     parser = commands.add_parser(
         NAME,
-        help="who loses the instance metadata service, and why",
+        help="find pods that cannot reach the instance metadata service, and fix them",
         usage="%(prog)s [pod/NAME | deploy/NAME | ds/NAME | sts/NAME | node/NAME ...] [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
     )
     GlobalOptions.add_to(parser, level=LEVELS - 1)
     SourceOptions.add_to(parser)
-    group = parser.add_argument_group("What is judged")
+    group = parser.add_argument_group("Scope")
     group.add_argument(
         "--nodegroup",
         action="append",
         default=[],
         metavar="NAME",
-        help="only nodes of this managed node group, NodePool or eksctl node group; may be repeated",
+        help="check only nodes of this managed node group, NodePool or eksctl node group; may be repeated",
     )
     group.add_argument(
         "--hops",
         type=_hops,
         default=POD,
         metavar="N",
-        help="so many hops a pod is away from it: 2 with a network of its own, 3 with another one below that (nested "
-        f"containers, some overlays); default: {POD}",
+        help=("hops from a pod to IMDS: 2 in a normal pod network, 3 with a nested network (nested "
+f"containers, some overlays); default: {POD}"),
     )
     group.add_argument(
         "--assume",
         type=_assumed,
         default=None,
         metavar="WHAT",
-        help="judge as if the next nodes had hops=N, tokens=required|optional (hops=1,tokens=required), or an AMI of "
-        "AL2023 (ami=AL2023): which pods would break, before they do",
+        help=("predict which pods break if new nodes have these options: hops=N,tokens=required|optional "
+"(such as hops=1,tokens=required), or ami=AL2023"),
     )
     group.add_argument(
         "--intent",
         type=_intent,
         default=None,
         metavar="WHAT",
-        help="the options that are meant, hops=N,tokens=required|optional: with hops=1 pods that cannot reach it and "
-        "are not affected are fine, their own fixes come first, and nodes with more hops are a finding",
+        help=(
+            "intended options, hops=N,tokens=required|optional: with hops=1, pods that cannot reach IMDS "
+            "and are not affected are fine, fixes of pods come first, and nodes with a higher hop limit "
+            "are a finding"
+        ),
     )
     group.add_argument(
         "--evidence",

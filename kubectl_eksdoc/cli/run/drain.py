@@ -90,7 +90,7 @@ _PROVES_LITTLE = (
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "run",
-        help="drain nodes: shown first, typed back, written down, and stopped by its guards",
+        help="drain nodes after a typed confirmation, with a journal and guards",
         usage="%(prog)s [NODE…] [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
@@ -101,7 +101,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "--plan",
         default=None,
         metavar="FILE",
-        help="run the plan saved with -o json > FILE, or do nothing (exit code 7) if the cluster is not as it was",
+        help="run the plan saved with -o json > FILE; do nothing (exit code 7) if the cluster has changed",
     )
     run_options.add_confirmation(parser)
     run_options.add_limits(parser)

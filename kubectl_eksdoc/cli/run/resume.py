@@ -51,7 +51,7 @@ Global flags: kubectl eksdoc options
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "resume",
-        help="go on with a run, on any machine",
+        help="resume a run, on any machine",
         usage="%(prog)s [RUN] [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
@@ -61,7 +61,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     run_options.add_limits(parser)
     run_options.add_between_waves(parser)
     parser.add_argument(
-        "--without-hooks", action="switch", default=False, help="go on without the hooks that it was begun with"
+        "--without-hooks", action="switch", default=False, help="resume without the hooks of the original command"
     )
     run_options.add_journal(parser)
     parser.set_defaults(leaf=parser, command=run_resume)

@@ -168,7 +168,7 @@ Global flags: kubectl eksdoc options
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "rollback",
-        help="take back what a run did to nodes; pods do not move back",
+        help="uncordon the nodes of a run and restore their annotations; pods do not move back",
         usage="%(prog)s [RUN] [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
