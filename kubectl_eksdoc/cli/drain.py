@@ -114,7 +114,7 @@ def _refuse_what_if(parser: argparse.ArgumentParser) -> None:
     for each in options_of(DrainPolicy):
         if each.option.group == WHAT_IF:
             parser.add_argument(each.option.flag, action=Refusal, nargs="?", const=why, dest=each.name, **hidden)
-    why = "guards stop a run: see --stop-pending and --give-up"
+    why = "guards stop a run: see --stop-pending and --eviction-timeout"
     parser.add_argument("--timeout", action=Refusal, nargs="?", const=why, **hidden)
 
 
@@ -200,10 +200,8 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
         dest="baseline",
         metavar="FILE",
         default=None,
-        help=(
-            "compare with a plan saved with -o json > FILE, or with the same plan of a snapshot or dump, "
-            "and show what is new and what is fixed"
-        ),
+        help="compare with a plan saved with -o json > FILE, or with the same plan of a snapshot or dump, "
+        "and show what is new and what is fixed",
     )
 
 
@@ -251,7 +249,7 @@ def _in_its_turn(eviction: Eviction) -> str:
 
 
 _PLAN = """\
-Plan a drain: which nodes can be emptied in which order, what blocks it, and what to do about that.
+Plan a drain: which nodes can be drained, in which order, how long it takes, what blocks it and how to fix that.
 Reads the cluster and changes nothing.
 
 Examples:

@@ -59,7 +59,7 @@ class FleetChoice:
     @property
     def given(self) -> dict[str, object]:
         """By the names of the flags."""
-        more = {"fleet-at-once": self.at_once} if self.at_once != AT_ONCE else {}
+        more = {"parallel": self.at_once} if self.at_once != AT_ONCE else {}
         late = {"fleet-timeout": values.duration_text(self.timeout_s)} if self.timeout_s != TIMEOUT_S else {}
         return {"fleet": self.text, **more, **late}
 
@@ -70,14 +70,12 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "--fleet",
         metavar="CONTEXTS|GLOB|FILE",
         default=None,
-        help=(
-            "comma-separated contexts, a pattern such as 'prod-*', or a file that lists them (also "
-            "@FILE): names, or entries with name, context, kubeconfig, cluster-name, region, profile, "
-            "snapshot. The worst result sets the exit code"
-        ),
+        help="comma-separated contexts, a pattern such as 'prod-*', or a file that lists them (also "
+        "@FILE): names, or entries with name, context, kubeconfig, cluster-name, region, profile, "
+        "snapshot. The worst result sets the exit code",
     )
     group.add_argument(
-        "--fleet-at-once",
+        "--parallel",
         type=_at_once,
         default=None,
         metavar="N",
@@ -107,7 +105,7 @@ def fleet_from(args: argparse.Namespace, beside: Iterable[str] = ()) -> FleetCho
         UsageError: flags do not go together.
     """
     if args.fleet is None:
-        for dest in ("fleet_at_once", "fleet_timeout"):
+        for dest in ("parallel", "fleet_timeout"):
             if getattr(args, dest) is not None:
                 raise UsageError(f"{_flag(dest)} is of --fleet, and no fleet is named", "Add --fleet: which clusters.")
         return None
@@ -130,7 +128,7 @@ def fleet_from(args: argparse.Namespace, beside: Iterable[str] = ()) -> FleetCho
             raise UsageError(
                 f"{_flag(dest)} is for one cluster at a time, and --fleet names many", "Give --context instead."
             )
-    return FleetChoice(args.fleet, args.fleet_at_once or AT_ONCE, args.fleet_timeout or TIMEOUT_S)
+    return FleetChoice(args.fleet, args.parallel or AT_ONCE, args.fleet_timeout or TIMEOUT_S)
 
 
 def _flag(dest: str) -> str:

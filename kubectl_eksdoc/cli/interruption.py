@@ -137,10 +137,10 @@ def reached_by(request: Request, world: opening.WasRead) -> tuple[str, ...]:
 COMMAND_NAME = NAME
 
 _ABOUT = """\
-Say whether Karpenter hears that EC2 takes a node back (Spot interruptions, scheduled changes), link by link: the
-setting, by its version; the queue, its policy and its key; the rules of EventBridge; the rights of the controller; its
-log. Says what the next interruption takes, and which Spot node has its notice now. Reads the cluster and AWS, and
-changes nothing: what is missing is printed, for you to deploy.
+Verify that Karpenter receives interruption events of EC2 (Spot interruptions, scheduled changes), link by link: its
+setting, the SQS queue with its policy and key, the EventBridge rules, the IAM permissions of the controller, and its
+log. Shows what the next interruption would stop, and which Spot nodes have a notice now. Reads the cluster and AWS, and
+changes nothing: --print writes what is missing, for you to deploy.
 
 Examples:
   %(prog)s
@@ -155,8 +155,8 @@ Examples:
 
 _EXIT_CODES = """\
 Exit codes: 0 interruptions are handled, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
-With --print: 0 all that it can make is in it, 1 there is nothing in it, and something else fails, 5 something is not
-known, so it may lack something.
+With --print: 0 the document is complete, 1 it is empty and something else fails, 5 something is unknown, so the
+document may be incomplete.
 Global flags: kubectl eksdoc options
 """
 
@@ -178,7 +178,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         type=queue_name,
         default=None,
         metavar="NAME",
-        help=("interruption queue; default: the queue that Karpenter is configured with, else the cluster's name"),
+        help="interruption queue; default: the queue that Karpenter is configured with, else the cluster's name",
     )
     shared_options.add_accepted(group, _codes, "interruptions")
     shared_options.add_without(group, permissions.PROXY.name)
@@ -188,20 +188,16 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         type=values.one_of(PRINTED, "document"),
         default=None,
         metavar="WHAT",
-        help=(
-            "stack: a CloudFormation template with only the missing resources, for a separate stack; "
-            "commands: the same as AWS CLI and Helm commands; iam: the policy that the controller needs; "
-            "helm-values: the setting to merge into your values"
-        ),
+        help="stack: a CloudFormation template with only the missing resources, for a separate stack; "
+        "commands: the same as AWS CLI and Helm commands; iam: the policy that the controller needs; "
+        "helm-values: the setting to merge into your values",
     )
     group.add_argument(
         "--stack-name",
         type=stack_name,
         default=None,
         metavar="NAME",
-        help=(
-            "name of the stack; never the name of Karpenter's own stack, whose other resources an update would delete"
-        ),
+        help="name of the stack; never the name of Karpenter's own stack, whose other resources an update would delete",
     )
     parser.set_defaults(leaf=parser, command=run)
 

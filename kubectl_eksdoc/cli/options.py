@@ -376,10 +376,8 @@ def add_since_to(parser: argparse.ArgumentParser) -> None:
         "--since",
         metavar="FILE",
         default=None,
-        help=(
-            "show what is new, fixed and unchanged since a result saved with -o json > FILE, or since a "
-            "snapshot or dump"
-        ),
+        help="show what is new, fixed and unchanged since a result saved with -o json > FILE, or since a "
+        "snapshot or dump",
     )
 
 

@@ -19,9 +19,9 @@ SPEED = 60.0
 """Virtual seconds in a second of a served cluster, unless said otherwise."""
 
 _ABOUT = """\
-Try a drain on a simulated cluster made of a dump, or of what is read from the live one: the plan is made and done in
-virtual time, with real rules for evictions, budgets, controllers and the scheduler. Nothing real is changed.
-With --serve the simulated cluster is served instead, for kubectl and for this tool.
+Rehearse a drain on a simulated copy of a cluster, made from a dump or from the live cluster: the plan runs in virtual
+time, with the rules of Kubernetes for evictions, budgets, controllers and the scheduler. Nothing real is changed.
+With --serve, serve the simulated cluster instead, for kubectl and for this tool.
 
 Examples:
   %(prog)s --nodegroup blue --snapshot dump.tar.gz
@@ -31,7 +31,7 @@ Examples:
 """
 
 _EXIT_CODES = """\
-Exit codes: 0 all went as planned, 1 blockers, or a node was not emptied, 5 something is unknown; 2 usage, 3 cluster.
+Exit codes: 0 as planned, 1 blockers, or a node was not drained, 5 something is unknown; 2 usage, 3 cluster.
 Global flags: kubectl eksdoc options
 """
 

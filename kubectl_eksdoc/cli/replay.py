@@ -36,10 +36,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         dest=_DEST,
         metavar="FILE",
         default=argparse.SUPPRESS,
-        help=(
-            "replay a run in the interactive UI from its journal, or from the output of 'drain run -o "
-            "json'; needs no cluster"
-        ),
+        help="replay a run in the interactive UI from its journal, or from the output of 'drain run -o "
+        "json'; needs no cluster",
     )
 
 

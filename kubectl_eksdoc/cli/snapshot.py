@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 NAME = "snapshot"
 
 _ABOUT = """\
-Write all that this tool reads, of the cluster and of AWS, to one file: to plan offline, to hand it to a colleague, to
-compare with later. Every reading command, rehearse and the screens take it with --snapshot FILE, and answer as of the
-moment when it was made. Secrets are never in it: of Helm's only which release has which objects. Values of
-variables, annotations, arguments and ConfigMaps are in it where something is judged by them; of all others a digest.
+Save everything that this tool reads from the cluster and AWS to one file, to plan offline, to share it with a colleague
+or to compare with later. Commands that only read, rehearse and the interactive UI accept it with --snapshot FILE. It
+contains no Secrets; of Helm releases only which release has which objects. Values of variables, annotations, arguments
+and ConfigMaps are included where a check needs them; all others are replaced by a digest.
 
 Examples:
   %(prog)s prod.eksdoc
@@ -46,7 +46,7 @@ Examples:
 """
 
 _EXIT_CODES = """\
-Exit codes: 0 all of it is written, 5 it is written, and lacks what could not be read; 2 usage, 3 cluster, 4 AWS.
+Exit codes: 0 complete, 5 written, but something could not be read; 2 usage, 3 cluster, 4 AWS.
 Global flags: kubectl eksdoc options
 """
 

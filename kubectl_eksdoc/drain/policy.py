@@ -165,7 +165,7 @@ class DrainPolicy:
         "--surge-singles",
         ONLY_HERE,
         SWITCH,
-        ("restart a Deployment with one replica instead of evicting its pod, where the new pod can become Ready first"),
+        "restart a Deployment with one replica instead of evicting its pod, where the new pod can become Ready first",
         steps=Steps("restart singles", "by a rollout, instead of an eviction", (False, True)),
     )
     wait_jobs: int = option(
@@ -173,7 +173,7 @@ class DrainPolicy:
         "--wait-jobs",
         ONLY_HERE,
         TIME,
-        ("wait up to this long for Job pods to finish before evicting them, such as 30m; default: do not wait"),
+        "wait up to this long for Job pods to finish before evicting them, such as 30m; default: do not wait",
         "TIME",
         json="waitJobsSeconds",
         steps=Steps(
@@ -222,7 +222,7 @@ class DrainPolicy:
         "--max-unavailable",
         PACE,
         AT_ONCE,
-        ("nodes drained at the same time: in total, per zone or per node group; default: all; may be repeated"),
+        "nodes drained at the same time: in total, per zone or per node group; default: all; may be repeated",
         "[zone=|nodegroup=]N|N%",
     )
     surge: int | None = option(
@@ -230,7 +230,7 @@ class DrainPolicy:
         "--surge",
         PACE,
         NODES,
-        ("plan with N new nodes that join first; each drained node is replaced by a new one; default: no node joins"),
+        "plan with N new nodes that join first; each drained node is replaced by a new one; default: no node joins",
         "N",
         steps=Steps(
             "new nodes first",
@@ -244,7 +244,7 @@ class DrainPolicy:
         "--soft-budget",
         PACE,
         PERCENTAGE,
-        ("disruptions allowed at the same time for a workload without a PodDisruptionBudget; default: all pods"),
+        "disruptions allowed at the same time for a workload without a PodDisruptionBudget; default: all pods",
         "PCT",
         json="softBudgetPercent",
         steps=Steps(
@@ -284,7 +284,7 @@ class DrainPolicy:
         "--order-file",
         FIRST,
         NAMES_IN_A_FILE,
-        ("drain nodes in the order of this file, one name a line, as -o name prints them; other nodes follow"),
+        "drain nodes in the order of this file, one name a line, as -o name prints them; other nodes follow",
         "FILE",
     )
     pins: tuple[tuple[str, int], ...] = option(
@@ -300,7 +300,7 @@ class DrainPolicy:
         "--effort",
         FIRST,
         EFFORT,
-        (f"simulated evictions to spend on finding a better order (default: {DEFAULT_EFFORT}; 0: use the first order)"),
+        f"simulated evictions to spend on finding a better order (default: {DEFAULT_EFFORT}; 0: use the first order)",
         "N",
     )
 

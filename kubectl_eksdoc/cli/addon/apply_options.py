@@ -42,9 +42,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "--as-asked",
         action="switch",
         default=False,
-        help=(
-            "send only the values that you give (default: the proposed values, which keep what other clients have set)"
-        ),
+        help="send only the values that you give (default: proposed values, which keep what other clients have set)",
     )
     options.add_confirmation(group, CHANGES, "exactly N fields are predicted to change")
     options.add_accepted(group, _codes, "add-ons", "being typed back")
@@ -53,7 +51,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         type=values.some_seconds,
         default=WATCH_FOR_S,
         metavar="TIME",
-        help=f"stop following after this time; the update continues in EKS (default: {values.duration_text(WATCH_FOR_S)})",
+        help="stop following after this time; the update continues in EKS "
+        f"(default: {values.duration_text(WATCH_FOR_S)})",
     )
     group.add_argument(
         "--resume",

@@ -29,9 +29,9 @@ NAME = reading.NAME
 _FILES = "--filename"
 
 _ABOUT = """\
-Say whether this cluster may be upgraded, what stands against it at which step, and in which order to go. Sums up what
-drain plan, addon-diff, imds-probe, coredns-lameduck and interruption find. Reads the cluster and AWS, and changes
-nothing.
+Check whether this cluster can be upgraded: what blocks which step, how to fix it, and the upgrade steps in order.
+Includes the findings of drain plan, addon-diff, imds-probe, coredns-lameduck and interruption. Reads the cluster and
+AWS, and changes nothing.
 
 Examples:
   %(prog)s
@@ -51,7 +51,7 @@ Examples:
 """
 
 _EXIT_CODES = """\
-Exit codes: 0 nothing stands against it, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
+Exit codes: 0 nothing blocks the upgrade, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
 With --symptom: 0 nothing explains it, 1 something may, 5 nothing does, and something is unknown.
 Global flags: kubectl eksdoc options
 """
@@ -124,10 +124,7 @@ def _add_judged(parser: Parser) -> None:
         action="append",
         default=[],
         metavar="MANIFESTS",
-        help=(
-            "also check the API versions in manifests: a file, a folder (recursive) or - for standard "
-            "input; may be repeated"
-        ),
+        help="also check the API versions in manifests: a file, a folder (recursive) or -; may be repeated",
     )
     group.add_argument(
         "--from",
@@ -135,7 +132,7 @@ def _add_judged(parser: Parser) -> None:
         type=values.version,
         default=None,
         metavar="1.N",
-        help=("check only the manifests of -f, for an upgrade from this version; needs no cluster and no AWS"),
+        help="check only the manifests of -f, for an upgrade from this version; needs no cluster and no AWS",
     )
     group.add_argument(
         "--refresh-insights",
@@ -161,10 +158,8 @@ def _add_tables(group: argparse._ArgumentGroup) -> None:
         const="",
         default=None,
         metavar="FILE",
-        help=(
-            "add or override rows of the knowledge tables (YAML or JSON); without FILE: print the tables "
-            "with their sources and age"
-        ),
+        help="add or override rows of the knowledge tables (YAML or JSON); without FILE: print the tables "
+        "with their sources and age",
     )
 
 
@@ -174,7 +169,7 @@ def _add_what_does_not_count(group: argparse._ArgumentGroup) -> None:
         "--suppressions",
         default="",
         metavar="FILE",
-        help=("suppress findings listed in a YAML or JSON file: code, reason, until, and kind, namespace, name with *"),
+        help="suppress findings listed in a YAML or JSON file: code, reason, until, and kind, namespace, name with *",
     )
 
 

@@ -77,10 +77,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         _SECRET,
         default=None,
         metavar="NAME:KEY,…",
-        help=(
-            "check other clusters with an Indexed Job: each index uses the kubeconfig under one of these "
-            "keys of the Secret"
-        ),
+        help="check other clusters with an Indexed Job: each index uses the kubeconfig under one of these "
+        "keys of the Secret",
     )
     group.add_argument(
         _KARPENTER, default=None, metavar="NAME", help=f"where Karpenter is installed (default: {SYSTEM})"

@@ -91,10 +91,8 @@ def _add_applying(group: argparse._ArgumentGroup) -> None:
         type=values.some_seconds,
         default=WATCH_FOR_S,
         metavar="TIME",
-        help=(
-            "stop following the update and its rollout after this time; it continues in EKS (default: "
-            f"{values.duration_text(WATCH_FOR_S)})"
-        ),
+        help="stop following the update and its rollout after this time; it continues in EKS (default: "
+        f"{values.duration_text(WATCH_FOR_S)})",
     )
     group.add_argument(
         "--verify-for",

@@ -91,11 +91,9 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         type=values.one_of(HAPPENINGS, "thing to happen while DNS is measured", alone=WATCH),
         default=None,
         metavar="[watch|rollout|eviction]",
-        help=(
-            "send DNS queries from a pod in each zone over UDP and TCP: while you do something yourself "
-            "(watch, the default), during a rollout restart of CoreDNS (rollout), or while one of its "
-            "pods is evicted (eviction)"
-        ),
+        help="send DNS queries from a pod in each zone over UDP and TCP: while you do something yourself "
+        "(watch, the default), during a rollout restart of CoreDNS (rollout), or while one of its "
+        "pods is evicted (eviction)",
     )
     group.add_argument(
         "--for",
@@ -123,7 +121,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "--image",
         metavar="IMAGE",
         default="",
-        help=("image of the test pods; needs Python 3.10 or newer (default: python:3.12-alpine of public.ecr.aws)"),
+        help="image of the test pods; needs Python 3.10 or newer (default: python:3.12-alpine of public.ecr.aws)",
     )
     group.add_argument(
         "--probe-namespace", metavar="NAME", default="", help="namespace of the test pods (default: 'default')"

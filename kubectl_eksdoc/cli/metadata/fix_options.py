@@ -43,7 +43,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         type=values.some_seconds,
         default=WATCH_FOR_S,
         metavar="TIME",
-        help=f"stop following after this time; a node group update continues in EKS (default: {values.duration_text(WATCH_FOR_S)})",
+        help="stop following after this time; a node group update continues in EKS "
+        f"(default: {values.duration_text(WATCH_FOR_S)})",
     )
     group.add_argument(
         "--resume",
@@ -55,7 +56,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "--undo",
         metavar="ID",
         default="",
-        help=("revert what a fix changed, from its journal on this machine; later changes by other clients are kept"),
+        help="revert what a fix changed, from its journal on this machine; later changes by other clients are kept",
     )
 
 

@@ -68,7 +68,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "--active",
         action="switch",
         default=False,
-        help=("test IMDS from two pods on one node of each kind: one in the pod network and one in the host network"),
+        help="test IMDS from two pods on one node of each kind: one in the pod network and one in the host network",
     )
     group.add_argument(
         "--all-nodes", action="switch", default=False, help="test on every node, not on one node of each kind"
@@ -77,16 +77,14 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "--image",
         metavar="IMAGE",
         default="",
-        help=("image of the test pods; needs a shell and curl (default: Amazon Linux 2023 of public.ecr.aws)"),
+        help="image of the test pods; needs a shell and curl (default: Amazon Linux 2023 of public.ecr.aws)",
     )
     group.add_argument(
         "--probe-namespace",
         metavar="NAME",
         default="",
-        help=(
-            "namespace of the test pods (default: the namespace of pod/NAME, else 'default'); pod "
-            "security must allow hostNetwork for the full test"
-        ),
+        help="namespace of the test pods (default: the namespace of pod/NAME, else 'default'); pod "
+        "security must allow hostNetwork for the full test",
     )
     group.add_argument(
         "--wait-for",

@@ -39,10 +39,9 @@ _OF_COMMANDS = ("--filename", "--watch")
 """Flags of kubectl that commands have themselves."""
 
 _ABOUT = """\
-Print what an administrator must allow for commands of this tool, each with the flags that it is to have, and no more: a
-ClusterRole, Roles for what is needed in one namespace only, and a policy of IAM. Without a command: for all that read,
-as one role. Rights that allow much besides are opt-ins (--with). No cluster is asked, unless by --check: which of it
-you have.
+Print the permissions that commands of this tool need with their flags, and no more: a ClusterRole, Roles for what is
+needed in one namespace only, and an IAM policy. Without a command: for all commands that only read, as one role. Broad
+permissions are opt-ins (--with). Does not contact the cluster unless --check is given, which shows what you have.
 
 Examples:
   %(prog)s
@@ -55,8 +54,8 @@ Examples:
 """
 
 _EXIT_CODES = """\
-Exit codes: 0 it is printed, or with --check: you have all of it; 1 rights are missing, 5 the cluster does not say of
-some; 2 usage, 3 cluster.
+Exit codes: 0 printed, or with --check: you have all permissions; 1 some are missing, 5 some are unknown; 2 usage,
+3 cluster.
 Global flags: kubectl eksdoc options
 """
 
@@ -107,10 +106,8 @@ def add_to(commands: argparse._SubParsersAction[Parser], grown: Grown) -> None:
         "--iam",
         action="switch",
         default=False,
-        help=(
-            "print only the IAM policy, for aws iam create-policy --policy-document; --region, "
-            "--cluster-name and --account limit its resources"
-        ),
+        help="print only the IAM policy, for aws iam create-policy --policy-document; --region, "
+        "--cluster-name and --account limit its resources",
     )
     group.add_argument(
         "--account", type=account, default=None, metavar="ID", help="account ID of the cluster, twelve digits"

@@ -62,13 +62,11 @@ def namespace_from(args: argparse.Namespace) -> str:
 
 def add_carry_on(parser: argparse.ArgumentParser) -> None:
     parser.add_argument_group("Automation").add_argument(
-        "--carry-on",
+        "--run-id",
         default=None,
         metavar="RUN",
-        help=(
-            "create a run with this ID, or resume it if its journal is in the cluster and it was not "
-            "paused, aborted or stopped; exit code 130: terminated, start it again"
-        ),
+        help="create a run with this ID, or resume it if its journal is in the cluster and it was not "
+        "paused, aborted or stopped; exit code 130: terminated, start it again",
     )
 
 
@@ -89,7 +87,7 @@ def guards(limits: Limits) -> tuple[str, ...]:
     """When a run under them holds, stops, or leaves a node alone, each in words."""
     text = values.duration_text
     return (
-        f"pauses when a replacement pod is unschedulable for {text(limits.hold_s)}, stops after {text(limits.pending_s)}",
+        f"pauses if a replacement is unschedulable for {text(limits.hold_s)}, stops after {text(limits.pending_s)}",
         f"stops at more than {limits.not_ready} nodes NotReady",
         f"leaves a node after {text(limits.blocked_s)} of refusals",
     )

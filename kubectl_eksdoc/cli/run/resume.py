@@ -31,11 +31,10 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.render.drain import DrainView
 
 _ABOUT = """\
-Go on with a run that was paused, or whose machine has gone: what is left is planned anew for the cluster as it is,
-shown, and drained once you have typed the cluster's name and the number of nodes, and the names of the pods that are
-deleted past their budgets. Where somebody leads the paused run,
-they are asked to go on instead. Where every node is done and only the end is missing, nodes are released from their
-protection and the end is written; nothing is typed for that.
+Resume a run that was paused or interrupted. The remaining nodes are planned again for the current state of the cluster,
+the plan is shown, and the drain continues after the same typed confirmation as in drain run. If a process still leads
+the paused run, that process continues it. If all nodes are drained and only the end of the run is missing, the run is
+finished without a confirmation.
 
 Examples:
   %(prog)s
@@ -149,7 +148,7 @@ def _check_removed(request: RunRequest, around: Surroundings) -> None:
 
 
 def _show(rest: Rest, request: RunRequest, limits: Limits, around: Surroundings) -> DrainView:
-    from kubectl_eksdoc.drain.run.patience import bake_of
+    from kubectl_eksdoc.drain.run.patience import soak_of
     from kubectl_eksdoc.render.drain import DrainView
     from kubectl_eksdoc.render.drain.formats import preview
     from kubectl_eksdoc.render.identity import identity_line
@@ -157,7 +156,7 @@ def _show(rest: Rest, request: RunRequest, limits: Limits, around: Surroundings)
     look = looks.decide(request.options, around.stderr, around.environ)
     around.note(identity_line(rest.cluster, around.now(), look))
     words = reached_by(request.options, request.namespace, rest.cluster.identity.context)
-    bake = bake_of(rest.plan, limits.bake_s)
-    view = DrainView(rest.plan, rest.cluster, {}, reached_by=words, bake=bake)
+    soak = soak_of(rest.plan, limits.soak_s)
+    view = DrainView(rest.plan, rest.cluster, {}, reached_by=words, soak=soak)
     say(around.stderr, f"{preview(view, look, request.options.output == 'wide')}\n")
     return view

@@ -24,28 +24,43 @@ class Limits:
     """Seconds, and a number of nodes."""
 
     hold_s: float = option(
-        10.0, "--hold-pending", GUARDS, SECONDS, "pause evictions when a replacement pod is unschedulable this long", "TIME"
+        10.0,
+        "--hold-pending",
+        GUARDS,
+        SECONDS,
+        "pause evictions when a replacement pod is unschedulable this long",
+        "TIME",
     )
     pending_s: float = option(
-        600.0, "--stop-pending", GUARDS, SECONDS, "stop the run when a replacement pod is unschedulable this long", "TIME"
+        600.0,
+        "--stop-pending",
+        GUARDS,
+        SECONDS,
+        "stop the run when a replacement pod is unschedulable this long",
+        "TIME",
     )
     not_ready: int = option(
         2, "--stop-not-ready", GUARDS, COUNT, "stop the run when more than N other nodes became NotReady", "N"
     )
     away_s: float = option(
         1800.0,
-        "--stop-away",
+        "--max-api-outage",
         GUARDS,
         SECONDS,
         "stop the run when the API server is unreachable this long",
         "TIME",
     )
     failing_s: float = option(
-        300.0, "--stop-failing", GUARDS, SECONDS, "stop the run when most answers of the API server are errors this long", "TIME"
+        300.0,
+        "--max-api-errors",
+        GUARDS,
+        SECONDS,
+        "stop the run when most answers of the API server are errors this long",
+        "TIME",
     )
     blocked_s: float = option(
         1800.0,
-        "--give-up",
+        "--eviction-timeout",
         GUARDS,
         SECONDS,
         "skip a node when one of its pods cannot be evicted within this time",
@@ -53,9 +68,9 @@ class Limits:
     )
     """A pod is given up that is refused for so long while nothing moves, or that takes so much longer to stop than it
     may."""
-    bake_s: float = option(
+    soak_s: float = option(
         0.0,
-        "--bake",
+        "--soak",
         BETWEEN_WAVES,
         SECONDS_OR_NONE,
         "soak time after each wave, during which the guards keep watching",

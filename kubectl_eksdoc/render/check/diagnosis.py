@@ -98,7 +98,7 @@ def _elsewhere(where: tuple[Remedy, ...], look: Look, short: bool) -> list[str]:
         lines += wrap(shown(f"- {each.text}", look), look.columns, MARGIN, MARGIN * 2)
         if each.command:
             lines.append(f"{MARGIN * 2}{shown(each.command, look)}")
-    return _titled("Output file look next", lines, look)
+    return _titled("Where to look next", lines, look)
 
 
 def _titled(title: str, lines: list[str], look: Look) -> list[str]:

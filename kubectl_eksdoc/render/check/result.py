@@ -138,7 +138,7 @@ class _Diagnosis(Printed):
     suspects: tuple[_Suspect, ...]
     unknown: tuple[_Finding, ...]
     elsewhere: tuple[RemedyResult, ...]
-    """Output file look next."""
+    """Where to look next."""
 
 
 class _Change(Printed):

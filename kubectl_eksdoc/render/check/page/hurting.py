@@ -23,7 +23,7 @@ def causes(plan: CheckPlan) -> Html:
         return Html("")
     cards = [_suspect(number, each) for number, each in enumerate(found.suspects[:_MOST], 1)]
     where = [put(el("p", each.text), command(each.command) if each.command else "") for each in found.elsewhere]
-    elsewhere = put(el("h3", "Output file look next"), el("div", *where, class_="card")) if where else ""
+    elsewhere = put(el("h3", "Where to look next"), el("div", *where, class_="card")) if where else ""
     return lines([*cards, elsewhere])
 
 
