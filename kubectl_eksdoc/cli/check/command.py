@@ -134,6 +134,13 @@ def _add_judged(parser: Parser) -> None:
         metavar="1.N",
         help="check only the manifests of -f, for an upgrade from this version; needs no cluster and no AWS",
     )
+    _add_aws(group)
+    _add_tables(group)
+    _add_what_does_not_count(group)
+    shared_options.add_without(group, *permissions.SKIPPABLE)
+
+
+def _add_aws(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--refresh-insights",
         action="switch",
@@ -146,9 +153,6 @@ def _add_judged(parser: Parser) -> None:
         default=False,
         help="do not query AWS; checks that need it are out of scope instead of unknown",
     )
-    _add_tables(group)
-    _add_what_does_not_count(group)
-    shared_options.add_without(group, *permissions.SKIPPABLE)
 
 
 def _add_tables(group: argparse._ArgumentGroup) -> None:
