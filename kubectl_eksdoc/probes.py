@@ -130,7 +130,7 @@ class Now(Enum):
 def stand_of(stand: PodStand | None) -> Now | Unknown:
     """None: it is not in the cluster any more."""
     if stand is None:
-        return Unknown("somebody deleted the pod before it had told anything")
+        return Unknown("the pod was deleted before it reported anything")
     if stand.ended is not None and stand.phase != "Failed":
         return Now.READ
     if stand.phase == "Failed":

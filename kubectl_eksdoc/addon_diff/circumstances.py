@@ -126,7 +126,7 @@ def by_minors(facts: AddonFacts) -> Iterator[Finding]:
             f"AWS recommends to update {facts.addon.name} one minor version at a time: "
             + " → ".join((facts.addon.version, *facts.steps)),
             ("EKS user guide, update the Amazon VPC CNI add-on: a recommendation",),
-            (Remedy(f"look at each step by itself, the first one with --to {facts.steps[0]}"),),
+            (Remedy(f"check each step separately, the first one with --to {facts.steps[0]}"),),
         )
 
 

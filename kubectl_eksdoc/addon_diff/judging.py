@@ -44,7 +44,7 @@ def judged(
                 Remedy(
                     f"allow {why.missing} and ask again"
                     if why.missing
-                    else "look at its managedFields in the live cluster"
+                    else "check its managedFields in the live cluster"
                 ),
             ),
             of=of,
@@ -119,7 +119,7 @@ def _on_purpose(
     if effect is None or effect.users is not Users.BRANCH_PODS or severity is Severity.LOW:
         return
     message = f"{calls(change.field)} is set to {value_of(change.by_mode[mode].value)} by the values of the call"
-    remedies = (Remedy("leave it as it is while somebody uses it"),)
+    remedies = (Remedy("leave it as it is while it is used"),)
     yield _finding(Code.of("addon-field-reset"), severity, Status.FAIL, change, message, why, remedies)
 
 
@@ -142,8 +142,8 @@ DECLARE = Remedy(
     when=When.TOMORROW,
 )
 _BY_HAND = Remedy("no configuration value that is known here leads to it: set it again right after the update")
-LEAVE = Remedy("no configuration value that is known here leads to it: update with PRESERVE, and look at it afterwards")
-_TRY = Remedy("try it on a cluster where nobody is hurt, as AWS asks for", when=When.TOMORROW)
+LEAVE = Remedy("no configuration value that is known here leads to it: update with PRESERVE, and check it afterwards")
+_TRY = Remedy("try it on a test cluster, as AWS asks for", when=When.TOMORROW)
 
 
 def _remedies(facts: AddonFacts, change: FieldChange, fate: Fate) -> tuple[Remedy, ...]:
@@ -199,7 +199,7 @@ def may_return(predictions: Sequence[Prediction]) -> Iterator[Finding]:
             yield Finding.of(
                 "addon-field-unknown/may-return",
                 _subject(each.of),
-                ("where EKS applies one, it comes back in every mode, NONE and PRESERVE too",),
+                ("where EKS applies one, it is restored in every mode, NONE and PRESERVE too",),
                 some_of=some_of([calls(field) for field in each.may_return]),
             )
 

@@ -68,9 +68,9 @@ def read(text: str) -> Asked:
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise BadPlan(f"the plan cannot be read: {type(error).__name__}: {error}") from error
     if not streams:
-        raise BadPlan("the plan names nobody to ask")
+        raise BadPlan("the plan names no server to query")
     if len(set(streams)) < len(streams):
-        raise BadPlan("the plan names somebody twice")
+        raise BadPlan("the plan names a server twice")
     if min(asked.rate, asked.seconds, asked.timeout, asked.late) <= 0:
         raise BadPlan("rate, seconds, timeout and late must be more than 0")
     if asked.rate * len(streams) > MOST_A_SECOND:

@@ -39,15 +39,15 @@ class AddonUpdates:
 _WORDS = {
     "ResourceInUseException": (
         "EKS takes no update of {addon} now: another one is in progress",
-        "Wait until that has ended, and look at the difference again.",
+        "Wait until that has ended, and check the difference again.",
     ),
     "InvalidParameterException": (
         "EKS refuses this update of {addon} to {version}",
-        "Look at what it says of the version and of the configuration values.",
+        "Check what it says about the version and the configuration values.",
     ),
     "InvalidRequestException": (
         "EKS refuses this update of {addon} to {version} as the cluster or the add-on is now",
-        "Look at the add-on: aws eks describe-addon.",
+        "Check the add-on: aws eks describe-addon.",
     ),
 }
 

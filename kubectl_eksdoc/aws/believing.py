@@ -111,7 +111,7 @@ def believed(aws: Aws, access: AwsAccess) -> Believed:
     if not access.cluster:
         raise UsageError(
             "nothing says which EKS cluster this is: not the kubeconfig's exec entry, not its names",
-            "Give --cluster-name, or write the kubeconfig anew: aws eks update-kubeconfig --name CLUSTER.",
+            "Give --cluster-name, or update the kubeconfig: aws eks update-kubeconfig --name CLUSTER.",
         )
     caller = caller_of(aws)
     if access.account and caller.account and caller.account != access.account:

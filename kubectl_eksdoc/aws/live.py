@@ -56,7 +56,7 @@ class LiveAws:
         if not access.region:
             raise UsageError(
                 "nothing says in which AWS region the cluster is: not the kubeconfig, not AWS_REGION, not the profile",
-                "Give --region, or write the kubeconfig anew: aws eks update-kubeconfig --name NAME --region REGION.",
+                ("Give --region, or update the kubeconfig: aws eks update-kubeconfig --name NAME --region REGION."),
             )
         self.access = access
         self.calls: Counter[str] = Counter()

@@ -92,7 +92,7 @@ def refused(code: str, message: str, question: Question, access: AwsAccess) -> A
     if code in _THROTTLED:
         return AwsThrottled(
             f"AWS was asked too often for {question.service}:{question.operation}, and waiting did not help",
-            "Try again in a minute; somebody else may be asking for the same in this account.",
+            "Try again in a minute; another client may be sending the same requests in this account.",
         )
     if code in _MISSING or (code.endswith(("NotFound", "NotFoundException")) and not code.upper().startswith("KMS")):
         return AwsMissing(message, f"Asked was {question.service} in {access.region}, as {who}.", code)
@@ -114,7 +114,7 @@ def named(access: AwsAccess) -> str:
 def log_in(access: AwsAccess) -> str:
     """What to try where they are not accepted."""
     profile = f" --profile {access.profile}" if access.profile else ""
-    return f"Log in anew: aws sso login{profile}, or whatever gives you credentials; --profile names another profile."
+    return f"Log in again: aws sso login{profile}, or whatever gives you credentials; --profile names another profile."
 
 
 # What botocore raises, in our words: no credentials, no network, and what AWS refuses (`refusals`).

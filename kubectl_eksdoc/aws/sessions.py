@@ -261,7 +261,7 @@ class _CredentialProcess(subprocess.Popen[bytes]):
 
 
 def _nobody(prompt: str) -> str:
-    raise RuntimeError(f"somebody would have to answer {prompt.strip()!r}, and nobody can be asked here")
+    raise RuntimeError(f"a person would have to answer {prompt.strip()!r}, which is not possible here")
 
 
 def _credentials(source: Any) -> Any:

@@ -80,7 +80,7 @@ class Side:
         if self.codes is not None and finding.code not in self.codes:
             return "its check was not made"
         if not self._covers(finding, other):
-            return "other objects were looked at"
+            return "other objects were checked"
         if finding in self.hides:
             return self.hides[finding]
         needs = self.needs.get(finding.code, frozenset()) | {_NAMED_BY.get(finding.subject.kind, "")}

@@ -94,7 +94,7 @@ def _pods(facts: CheckFacts, since: datetime) -> Iterator[Change]:
             yield Change(max(again), subject, what, "pods")
         failing = [pod for pod in pods if pod.restarted and not pod.ready]
         if failing and (moment := _started(failing)) is not None and moment >= since:
-            why = failing[0].not_ready_because or "no reason is told"
+            why = failing[0].not_ready_because or "no reason is given"
             what = f"{number(len(failing), 'pod')} restarted and not Ready: {why}"
             yield Change(moment, subject, what, "pods")
 
@@ -184,7 +184,7 @@ def _unread(facts: CheckFacts, since: datetime) -> Iterator[str]:
         if isinstance(told, Unknown):
             yield f"pod templates of {kind}s: {_why(told)}"
     if not past.revisions:
-        yield f"pod templates: nobody asked for {', '.join(each.plural for each in kinds.HISTORY_OF.values())}"
+        yield f"pod templates: no client requested {', '.join(each.plural for each in kinds.HISTORY_OF.values())}"
     if isinstance(past.events, Unknown):
         yield f"Events: {_why(past.events)}"
     elif facts.cluster.observed_at - since > EVENTS_KEPT:

@@ -153,7 +153,7 @@ def _signs(symptom: Symptom, cluster: Cluster, reach: Reach) -> Iterator[Suspect
     value = out[0].labels[EXCLUDED_FROM_BALANCERS]
     back = reach.of(shell("kubectl", "label", "node", *names[:20], f"{EXCLUDED_FROM_BALANCERS}={value}"))
     yield Suspect(
-        "load balancers were told to leave nodes out",
+        "load balancers were configured to exclude nodes",
         "node-excluded",
         Severity.HIGH if len(out) * 2 >= len(cluster.nodes) else Severity.MEDIUM,
         Status.FAIL,

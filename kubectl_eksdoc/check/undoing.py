@@ -17,7 +17,7 @@ UNDO = "Undo: "
 """What a command follows."""
 LOOKS = "It only looks: there is nothing to undo."
 _LOOKING = ("get", "describe", "logs", "events", "top", "wait", "rollout status", "rollout history")
-_UNKNOWN = "No way back is known here: save what it changes before."
+_UNKNOWN = "No rollback is known: save what it changes before."
 _SHORT = {"deploy": "deployment", "sts": "statefulset", "poddisruptionbudget": "pdb"}
 
 
@@ -56,8 +56,11 @@ def _ours(words: Sequence[str]) -> str:
         return LOOKS
     first = "A dry run changes nothing. Carried out, it" if "--dry-run" in words else "It"
     if "addon-diff" in words:
-        return f"{first} shows the way back before it asks: the version and the values of before, in one more update."
-    return f"{first} shows the way back before it asks, and says it again at its end."
+        return (
+            f"{first} shows the rollback before it asks for confirmation: the version and the values of "
+            "before, in one more update."
+        )
+    return f"{first} shows the rollback before it asks for confirmation, and again at its end."
 
 
 def _stack(words: Sequence[str]) -> str:

@@ -387,7 +387,7 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     reached_by = opening.words(request.source, options, cluster.identity.context)
     comparison = compare(baseline, cluster, plan, request.given) if baseline else None
     if comparison and comparison.doubt:
-        tell((f"it cannot be told whether the baseline is of this cluster: {comparison.doubt}",), around)
+        tell((f"it is unknown whether the baseline is of this cluster: {comparison.doubt}",), around)
     view = DrainView(plan, cluster, request.given, reached_by=reached_by, comparison=comparison)
     return Answer(render(view, options.output, look), exit_code(plan))
 

@@ -20,8 +20,10 @@ MEANINGS: dict[int, str] = {
     CLUSTER: "the cluster refused or cannot be reached",
     AWS: "AWS refused or cannot be reached, or it is not AWS's side of this cluster",
     UNKNOWN: "nothing fails, but something in scope is unknown; `--accept-unknown CODE,…` names what may be",
-    STOPPED: "a run stopped before its end, or did not empty every node: resume it, or roll it back; "
-    "an add-on's update failed, or goes on",
+    STOPPED: (
+        "a run stopped before its end, or did not drain every node: resume it, or roll it back; an "
+        "add-on update failed, or is still running"
+    ),
     DRIFTED: "the cluster is not as in the plan that was read, or the expectation is wrong; nothing was done",
     BUG: "a bug in this tool",
     INTERRUPTED: "interrupted",

@@ -245,13 +245,13 @@ def _printed(plan: InterruptionPlan, request: Request, around: Surroundings) -> 
     missing, install = plan.missing, plan.install
     if missing is None or install is None:
         raise UsageError(
-            "there is no Karpenter here whose queue could be made, or it could not be looked at",
-            "Without --print it is said what was found.",
+            "there is no Karpenter here whose queue could be made, or it could not be read",
+            "Run it without --print to see what was found.",
         )
     if not missing.queue_name:
         raise UsageError(
             "which queue Karpenter is to read is not known: its setting is taken from elsewhere",
-            "Give --queue NAME; without --print it is said from where.",
+            "Give --queue NAME; run it without --print to see the source.",
         )
     if not missing.queue_arn and request.printed != "helm-values":
         raise UsageError(
@@ -263,7 +263,7 @@ def _printed(plan: InterruptionPlan, request: Request, around: Surroundings) -> 
     text = printed(request.printed, plan.stack, missing, install)
     beside = missing.beside_stack if request.printed == "stack" else ()
     for each in (*missing.for_a_person, *beside):
-        around.note(f"not mended by it: {each}")
+        around.note(f"not fixed by it: {each}")
     if not text:
         around.note("nothing is missing that this could make")
     if missing.not_known:

@@ -259,10 +259,10 @@ class DnsFacts:
 
     cluster: Cluster
     objects: Mapping[Named, Doc | Absent | Unknown]
-    addon: AddonSide | Absent | Unknown = Unknown("nobody asked EKS")
+    addon: AddonSide | Absent | Unknown = Unknown("EKS was not queried")
     inside: Mapping[str, Inside] = field(default_factory=dict)
-    auto_mode: bool | Unknown = Unknown("nobody asked EKS")
-    notices: Notices | Unknown = Unknown("nobody looked at Karpenter's interruption queue")
+    auto_mode: bool | Unknown = Unknown("EKS was not queried")
+    notices: Notices | Unknown = Unknown("Karpenter's interruption queue was not checked")
     measured: Propagation | None = None
 
     @property
@@ -369,7 +369,7 @@ def inside(containers: Sequence[Container] | Absent | Unknown, logs: Mapping[Log
         return Inside(unread=(Unknown(f"it is gone: {containers.said}"),))
     container = _of_coredns(containers)
     if container is None:
-        return Inside(unread=(Unknown("the pod has no container of which something is told"),))
+        return Inside(unread=(Unknown("the pod has no container with a status"),))
     texts = [text for text in logs.values() if isinstance(text, str)]
     unread = tuple(text for text in logs.values() if isinstance(text, Unknown))
     return Inside(container, together(seen for text in texts for seen in symptoms(text)), unread)
@@ -413,5 +413,5 @@ def notices_of(plan: InterruptionPlan) -> Notices | Unknown:
         return Notices(False, f"Karpenter does not receive its events ({broken.name}: {broken.what})", mend)
     doubted = next((each for each in vital if each.status is Status.UNKNOWN), None)
     if doubted is None:
-        return Unknown("what Karpenter hears of is not known")
+        return Unknown("what Karpenter receives is unknown")
     return Unknown(f"{doubted.name}: {doubted.what}", doubted.missing)

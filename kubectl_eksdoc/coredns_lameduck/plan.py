@@ -104,7 +104,7 @@ def steps(findings: Sequence[Finding], end: Ending, self_managed: bool = False) 
 def _look_again() -> Step:
     return Step(
         "Look again before anything else.",
-        "whatever else is to mend makes pods anew, and with this Corefile none of them comes up",
+        "the other fixes recreate pods, and with this Corefile none of them starts",
         "nothing",
         LOOK,
     )
@@ -157,14 +157,14 @@ def _taken_back(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]], every: int) -
     there = f"{len(spot)} of {counted}"
     if _doubted(facts, [node for _, node in spot]):
         yield (
-            f"When EC2 takes back {_or(nodes)}: whether somebody drains it is not known; if nobody does, {there} "
-            f"{'is' if len(spot) == 1 else 'are'} terminated without SIGTERM (confidence: medium), and no lameduck "
-            "helps."
+            f"When EC2 takes back {_or(nodes)}: whether it is drained is unknown; if not, "
+            f"{there} {'is' if len(spot) == 1 else 'are'} terminated "
+            "without SIGTERM (confidence: medium), and no lameduck helps."
         )
         return
     yield (
-        f"When EC2 takes back {_or(nodes)}: somebody drains it within two minutes, critical pods last; CoreDNS "
-        "leaves as at any drain, if the others are gone in time."
+        f"When EC2 takes back {_or(nodes)}: it is drained within two minutes, critical pods last; CoreDNS is "
+        "evicted as in any drain, if the others are gone in time."
     )
 
 
@@ -265,7 +265,7 @@ def _no_deployment(facts: DnsFacts, of: Absent) -> Finding:
     if owners == {NodeOwner.AUTO_MODE} or (not owners and facts.auto_mode is True):
         return Finding.of("dns-elsewhere/auto-mode", DEPLOYMENT)
     if facts.pods:
-        why = f"{of.said}, and its {len(facts.pods)} pods are somebody else's"
+        why = f"{of.said}, and its {len(facts.pods)} pods belong to another controller"
         return not_read("what CoreDNS' pods are made by", Unknown(why))
     others = sorted(owner.value for owner in owners - {NodeOwner.AUTO_MODE})
     return Finding.of("dns-failing/no-deployment", DEPLOYMENT, places=", ".join(others) or "the nodes", said=of.said)

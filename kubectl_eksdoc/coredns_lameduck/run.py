@@ -175,7 +175,7 @@ def _by_metric(pod: Pod, metrics: Metrics, wanted: Wanted) -> Stand:
         why = "its metric names the new Corefile, and does so for one that was refused; how many it had refused before "
         return Stand(pod.key, pod.node, Taken.UNKNOWN, METRIC, f"{why}is not known", ("get pods/log",))
     if metrics.failed > before:
-        why = "its count of failed reloads went up, and it goes on with the old one"
+        why = "its count of failed reloads increased, and it keeps the old one"
         return Stand(pod.key, pod.node, Taken.REFUSED, METRIC, why)
     return Stand(pod.key, pod.node, Taken.VERIFIED, METRIC)
 
@@ -263,8 +263,8 @@ def _of_pod(stand: Stand) -> Finding:
     where = (f"on {stand.node}",) if stand.node else ()
     look = Remedy("see what it says", f"kubectl logs -n {namespace} {name} -c coredns --tail 50")
     if stand.taken is Taken.REFUSED:
-        said = f"it has refused the new Corefile and goes on with the old one: {stand.why}"
-        back = Remedy("go back to the Corefile of before: whoever starts with this one crashes")
+        said = f"it has refused the new Corefile and keeps the old one: {stand.why}"
+        back = Remedy("restore the previous Corefile: a pod that starts with this one crashes")
         return Finding(
             Code.of("dns-change-not-taken-up"), Severity.CRITICAL, Status.FAIL, subject, said, where, (back, look)
         )

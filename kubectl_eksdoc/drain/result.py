@@ -36,8 +36,7 @@ class Headroom:
 
 NOT_JUDGED = (
     "whether the subnets of the nodes on which pods land have addresses left",
-    "what becomes of pods that are pushed out by others of higher priority (preemption): where they land, whom they "
-    "push out in turn",
+    ("what happens to preempted pods: where they are scheduled, and which pods they preempt in turn"),
 )
 """What no plan says anything about."""
 

@@ -95,8 +95,8 @@ def carry_out(call: UpdateCall, begun: Doc, following: Following, world: World) 
     kept = {"expected": to_doc(following.expected, call.token), "health": targets.to_doc(health)}
     world.journal.write({"entry": "begun", **begun, **kept})
     if world.told():
-        note(world, {"entry": "refused", "why": "it was told to stop"})
-        raise Stopped("it was told to stop before anything was asked for", "Nothing was sent.")
+        note(world, {"entry": "refused", "why": "it was stopped"})
+        raise Stopped("it was stopped before anything was requested", "Nothing was sent.")
     try:
         update = world.eks.begin(call)
     except (AwsDenied, AwsRefused, AwsMissing, AwsThrottled, AwsLogin) as error:
@@ -105,8 +105,8 @@ def carry_out(call: UpdateCall, begun: Doc, following: Following, world: World) 
     except AwsError as error:
         note(world, {"entry": "in-doubt", "why": error.message})
         raise AwsError(
-            f"nobody knows whether the update has begun: {error.message}",
-            f"If it has, it goes on in EKS: kubectl eksdoc addon-diff {call.addon} tells its status. {error.hint}",
+            f"it is unknown whether the update has begun: {error.message}",
+            f"If it has, it continues in EKS: kubectl eksdoc addon-diff {call.addon} tells its status. {error.hint}",
         ) from error
     note(world, {"entry": "asked", "update": update.id})
     return _Followed(update.id, following, world, health).to_the_end()
@@ -183,11 +183,11 @@ class _Followed:
             told = self.world.eks.update(self.id)
             stage = stage_of(told)
             if not isinstance(told, Update):
-                self._tell("update", f"{_why(told)}; the add-on itself is looked at instead")
+                self._tell("update", f"{_why(told)}; the add-on itself is checked instead")
                 expected = self.following.expected
                 stage = stage_by_addon(self.world.eks.addon(), expected.target, expected.was, self.stage)
         except AwsError as error:
-            self._tell("aws", f"AWS does not answer; the update goes on in EKS: {error.message}")
+            self._tell("aws", f"AWS does not answer; the update continues in EKS: {error.message}")
             return
         self.said.pop("aws", None)
         if isinstance(told, Update):
@@ -219,7 +219,7 @@ class _Followed:
         try:
             found = self.world.objects.one(of)
         except ClusterError as error:
-            self._tell("cluster", f"the cluster does not answer; the update goes on in EKS: {error.message}")
+            self._tell("cluster", f"the cluster does not answer; the update continues in EKS: {error.message}")
             self.missed = True
             return Unknown(error.message)
         self.said.pop("cluster", None)
@@ -245,7 +245,7 @@ class _Followed:
         until = now + pause_s(now - began_s)
         while clock.monotonic() < until:
             if self.world.told():
-                return "it was told to stop"
+                return "it was stopped"
             if clock.monotonic() - began_s >= self.following.watch_s:
                 return f"it was watched for {self.following.watch_s:.0f} s, and has not ended"
             self.world.sleep(_SLICE_S)
@@ -273,7 +273,7 @@ class _Followed:
     def _ended(self, left: str) -> Ended:
         hurried = self.world.told() > 1  # whoever says it twice does not wait for anything
         names = [named(each) for each in self.following.expected.objects]
-        now = {of: Unknown("it was told to stop at once") if hurried else self._one(of) for of in names}
+        now = {of: Unknown("it was stopped at once") if hurried else self._one(of) for of in names}
         waits = [each for each in self.rollouts.values() if not each.done]
         bindings = self.following.bindings
         ended = Ended(

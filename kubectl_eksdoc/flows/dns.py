@@ -217,9 +217,9 @@ class _Looking:
         clock, until = self._world.clock, self._world.clock.monotonic() + _PAUSE_S
         while clock.monotonic() < until:
             if self._world.told():
-                return "it was told to stop"
+                return "it was stopped"
             if clock.monotonic() - began_s >= self._watch_s:
-                return f"it was looked at for {self._watch_s:.0f} s"
+                return f"it was checked for {self._watch_s:.0f} s"
             self._world.sleep(_SLICE_S)
         return ""
 

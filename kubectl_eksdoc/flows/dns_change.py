@@ -169,7 +169,7 @@ def not_accepted(plan: AddonPlan, change: Change, accepted: Collection[str]) -> 
     if left:
         names = ", ".join(calls(each.field) for each in left)
         yield Guard(
-            f"with {plan.asked.mode.value}, which it needs, EKS would also reset what somebody has set: {names}",
+            f"with {plan.asked.mode.value}, which it needs, EKS would also reset what other clients have set: {names}",
             f"If that is meant: --accept-reset '{','.join(calls(each.field) for each in left)}'.",
         )
 
@@ -200,7 +200,7 @@ def _of_map(facts: DnsFacts, change: Change, force: bool) -> Ready:
     conflicts = tuple(sorted({Conflict(each.field, each.owner.manager) for each in found.found}))
     who = ", ".join(f"{each.field} is {each.owner}'s" for each in conflicts)
     guard = Guard(
-        f"somebody else has the Corefile, and would change it again or lose it: {who}",
+        f"another field manager owns the Corefile, and would change it again or lose it: {who}",
         "Change it where it is declared, or take it: --force-conflicts.",
     )
     return Ready(change, config=sent, guards=() if force else (guard,), conflicts=conflicts)

@@ -402,7 +402,7 @@ def _running(plan: MeasurePlan, owner: Owner, edges: Edges) -> tuple[list[str], 
 
 
 _APPEARS_S = 5.0
-"""A pod of which nobody knows whether it was made may still come."""
+"""A pod of which it is unknown whether it was made may still come."""
 
 
 def _now(name: str, stands: Mapping[str, PodStand], ground: ProbeGround, waited_s: float) -> bool | Unknown | None:

@@ -233,7 +233,7 @@ def _heard(
 
 
 _APPEARS_S = 5.0
-"""A pod of which nobody knows whether it was made may still come."""
+"""A pod of which it is unknown whether it was made may still come."""
 
 
 def _over(

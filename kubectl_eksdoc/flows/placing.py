@@ -71,7 +71,7 @@ def placed(docs: Sequence[Doc], ground: PlacingGround, tell: Callable[[str], obj
         if answer is not None:
             half = _half_way([*there, *([_perhaps(doc)] if answer.maybe else [])], away)
             what = (
-                f"nobody knows whether {called(doc)} was created" if answer.maybe else f"{called(doc)} was not created"
+                f"it is unknown whether {called(doc)} was created" if answer.maybe else f"{called(doc)} was not created"
             )
             _refuse(f"{what}: {answer.why}", half, answer)
         there.append(called(doc))

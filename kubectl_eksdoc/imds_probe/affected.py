@@ -191,7 +191,7 @@ _ITS_ROLE = (
     "it has a role by {0} and does not get its credentials: update its AWS SDK, and check that role's trust policy and "
     "the service account's token"
 )
-AGAIN = "make it anew: EKS Pod Identity has a role for its service account, which it got after the pod started"
+AGAIN = "recreate it: EKS Pod Identity has a role for its service account, which it got after the pod started"
 _MUCH = 20
 """Lines of a log, after which a Ready program goes on without what it lacked."""
 _OUTLIVED = timedelta(hours=12)
@@ -297,7 +297,7 @@ class Judged:
                 return self.here, f"on its node {self.here.why}"
             if self.later.reach is reach:
                 return self.later, f"on the next node {self.later.why}"
-        raise AssertionError("only who is cut off is asked about")
+        raise AssertionError("only pods that cannot reach IMDS are checked")
 
     def _way_out(self, pod: Pod, program: Program | None, seen: Seen | None = None) -> str:
         if pod.calls.role is RoleBy.NOBODY and _associated(pod, self.identities):

@@ -92,8 +92,8 @@ def _cluster(facts: MetadataFacts) -> Subject:
 
 _ROLES = "Give a role of its own (EKS Pod Identity or IRSA) to whatever calls AWS, and a region (AWS_REGION)."
 _LOOK = (
-    "Look at what makes the next one (launch template, auto scaling group, EC2NodeClass), or measure the first that "
-    "comes: what runs now does not tell."
+    "Check what creates the next one (launch template, auto scaling group, EC2NodeClass), or "
+    "test the first new node: running nodes do not show it."
 )
 _AGAIN = "Ask again; --debug shows what AWS was asked."
 

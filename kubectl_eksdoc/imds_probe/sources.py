@@ -131,7 +131,7 @@ def service_next(node: Node, facts: MetadataFacts) -> Service:
     if none is not None:
         return none
     if node.owner is NodeOwner.AUTO_MODE:
-        return _said(AUTO_MODE, "EKS Auto Mode, which nobody can change (confidence: medium)")
+        return _said(AUTO_MODE, "EKS Auto Mode, which cannot be changed (confidence: medium)")
     found, assumed = _allowed(_made(node, facts), facts.told.account), facts.assumed
     if assumed is None or (assumed.hops is None and not assumed.tokens):
         return found

@@ -325,7 +325,7 @@ def failing_link(facts: InterruptionFacts, version: Version | None) -> Link | No
     if failed:
         total = sum(failed.values())
         what = f"EventBridge failed to deliver {total} {'event' if total == 1 else 'events'} in the last day"
-        text = "Look at the policy of the queue and at its key: they decide whether EventBridge may send."
+        text = "Check the policy of the queue and its key: they decide whether EventBridge may send."
         each = tuple(f"rule {name}: {count} failed" for name, count in sorted(failed.items()))
         return replace(link, status=Status.FAIL, what=what, evidence=each, remedy=(Remedy(text),), made=False)
     matched = sum(figures.matched.get(name, 0) for name in names)

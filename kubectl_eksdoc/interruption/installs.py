@@ -311,13 +311,13 @@ def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> L
         where = f"{said.used.queue}, by {said.used.where} of container {install.container or 'controller'}"
         where = where if "ConfigMap" not in said.used.where else f"{said.used.queue}, by {said.used.where}"
         if said.queue != said.used.queue:
-            what = f"Karpenter is told {said.used.queue!r}, which is no name of a queue: there is none called so"
+            what = f"Karpenter is configured with {said.used.queue!r}, which is not a valid queue name"
             return _failed(link, what, (f"by {said.used.where}",), remedy)
         if wanted and wanted != said.used.queue:
             what = f"Karpenter reads queue {said.used.queue}, and not {wanted}"
             return _failed(link, what, (where, _DELETES.format(wanted)), remedy)
         return Link(link.code, link.name, link.subject, Status.PASS, where, evidence=tuple(_passed_over(said)))
-    what = f"no queue is set, so Karpenter hears of no interruption, and says nothing about that ({key})"
+    what = f"no queue is set, so Karpenter receives no interruption events, and does not report that ({key})"
     if said.ignored:
         what = (
             f"no queue is set where Karpenter looks: {said.ignored[0].where} names {said.ignored[0].queue}, and "
@@ -326,7 +326,7 @@ def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> L
     return _failed(link, what, tuple(_passed_over(said)), remedy)
 
 
-_DELETES = "Karpenter deletes every message that it reads: nobody else may read or need {}"
+_DELETES = "Karpenter deletes every message that it reads: no other consumer may read or need {}"
 """Those of other kinds as well, and what it cannot parse (karpenter-provider-aws, pkg/controllers/interruption)."""
 
 

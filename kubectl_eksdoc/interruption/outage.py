@@ -73,11 +73,11 @@ def sentences(outage: Outage) -> Iterator[str]:
         )
     elif outage.handled is None:
         yield (
-            "Whether anybody hears of the notice is not known (see above): if nobody does, the pods end with the "
+            "Whether the notice is received is unknown (see above): if not, the pods end with the "
             f"machine after {NOTICE_S // 60} minutes, without a SIGTERM from the kubelet ({_MEDIUM})."
         )
     if outage.handled is not False:
-        who = outage.by if outage.handled else f"If it hears of it, {outage.by}"
+        who = outage.by if outage.handled else f"If it receives the notice, {outage.by}"
         yield (
             f"{who} cordons and drains it at the notice; system-critical pods go last (karpenter#2217; {_MEDIUM})."
             if outage.by == KARPENTER
@@ -178,7 +178,7 @@ def _dns(facts: InterruptionFacts, outage: Outage, loser: AtRisk, again: Sequenc
     late = in_turn and (bool(node.holds) or node.before_s >= NOTICE_S)
     what = f"{loser.on_spot} of {loser.ready} ready CoreDNS replicas {_are(loser.on_spot)} on Spot nodes"
     if outage.handled is False:
-        said, severity = f"{what} that nobody drains: {_lookups(loser)} when {loser.node} goes", Severity.CRITICAL
+        said, severity = f"{what} that are not drained: {_lookups(loser)} when {loser.node} goes", Severity.CRITICAL
     elif late:
         why = _held(node) if node.holds else f"other pods may take {node.before_s} s"
         said, severity = (

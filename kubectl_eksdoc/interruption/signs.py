@@ -154,9 +154,9 @@ def _over(facts: InterruptionFacts, pod: str, line: str) -> bool:
 
 
 def _asleep(link: Link, install: KarpenterInstall) -> Link:
-    what = "it is scaled to nothing: nobody hears of interruptions, and nobody makes nodes"
+    what = "it is scaled to zero: interruption events are not received, and no nodes are created"
     command = shell("kubectl", "scale", f"deployment/{install.name}", "-n", install.namespace, "--replicas=2")
-    remedy = Remedy("Scale it up again, once whoever scaled it down is asked why.", command)
+    remedy = Remedy("Find out why it was scaled down, then scale it up again.", command)
     return replace(
         link, code=Code.of("interruption-karpenter"), name="Karpenter", status=Status.FAIL, what=what, remedy=(remedy,)
     )
@@ -213,7 +213,7 @@ def _fetches(facts: InterruptionFacts) -> Iterator[str]:
         if figures.deleted:
             yield f"{figures.deleted} messages were taken from the queue in the last day"
         if figures.empty:
-            yield "somebody fetches from the queue all the time, and nothing has come yet"
+            yield "a consumer polls the queue all the time, and no message has arrived yet"
 
 
 def _proof(facts: InterruptionFacts) -> str:

@@ -228,8 +228,8 @@ def _tls(causes: tuple[BaseException, ...], at: str) -> Unreachable:
         hint = "If you go through a tunnel, name the server with --tls-server-name."
     else:
         hint = (
-            "The certificate authority of the kubeconfig is not the server's: write the entry anew "
-            "(aws eks update-kubeconfig --name CLUSTER), or give --certificate-authority FILE."
+            "The certificate authority of the kubeconfig is not the server's: update the entry (aws eks "
+            "update-kubeconfig --name CLUSTER), or give --certificate-authority FILE."
         )
     return Untrusted(f"the certificate of {at} is not trusted: {refused.verify_message}", hint)
 
@@ -278,8 +278,8 @@ def _unauthorized(access: Access, answer: Answer) -> Unauthorized:
     hint = "The token may have expired, or belong to another cluster: check --context and --user."
     if access.target.user.plugin is not None and not access.target.user.token:
         hint = (
-            f"Who you are: aws sts get-caller-identity{profile}. Sign in anew: aws sso login{profile}. "
-            "If that is right, the cluster has no access entry (or aws-auth line) for this identity."
+            f"Who you are: aws sts get-caller-identity{profile}. Sign in again: aws sso login{profile}. If that is "
+            "right, the cluster has no access entry (or aws-auth line) for this identity."
         )
     return Unauthorized(f"{access.target.server.address} does not accept {access.login}: {answer.said}", hint)
 

@@ -173,7 +173,7 @@ def _credential(plugin: ExecPlugin, output: bytes, complaint: str) -> Credential
         version = without_held(str(document.get("apiVersion")))
         raise garbage(
             f"answered in {version}, but the kubeconfig asks for {plugin.api_version}",
-            "Update the plugin (the AWS CLI) and write the entry anew: aws eks update-kubeconfig --name CLUSTER.",
+            ("Update the plugin (the AWS CLI) and update the entry: aws eks update-kubeconfig --name CLUSTER."),
         )
     if not token and not certificate:
         raise garbage("printed a credential with neither a token nor a certificate")

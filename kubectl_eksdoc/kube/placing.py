@@ -49,7 +49,7 @@ def _not_placed(sent: Sent, doc: Doc) -> NotPlaced:
     right = f"create {OF_KIND[doc['kind']].full_name}"
     error = refused(sent, right, text_at(doc, "metadata", "namespace"))
     if isinstance(error, Unauthorized):
-        raise Unauthorized(error.message, "Sign in anew, and try again.")
+        raise Unauthorized(error.message, "Sign in again, and retry.")
     if error is not None:
         return NotPlaced(sent.said, right)
     if sent.code == 403 and _ESCALATES in sent.said:
@@ -114,7 +114,7 @@ class AppliedMaps:
             raise error
         if sent.unknown and not dry:
             raise ClusterError(
-                f"nobody knows whether {what} was changed: {sent.said}",
+                f"it is unknown whether {what} was changed: {sent.said}",
                 f"Look: kubectl get configmap {name} -n {namespace} -o yaml",
             )
         raise Refused(f"the API server does not take the change of {what}: {sent.said}", "Nothing was changed.")

@@ -50,7 +50,7 @@ def _check_answered(sent: Sent) -> None:
     if not sent.code:
         raise Unreachable(f"the API server gave no answer: {sent.said}")
     if sent.code == 401:
-        raise Unauthorized(f"the credentials are not accepted: {sent.said}", "Sign in anew, and try again.")
+        raise Unauthorized(f"the credentials are not accepted: {sent.said}", "Sign in again, and retry.")
     if sent.code == 403:
         raise Forbidden(f"the cluster refuses {_RIGHT}: {sent.said}", _EVERYBODY, _RIGHT)
 

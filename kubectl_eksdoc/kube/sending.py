@@ -168,7 +168,7 @@ class Cautious:
     def _refused(self, sent: Sent, right: str) -> ClusterError | None:
         error = refused(sent, right, self._namespace)
         if isinstance(error, Unauthorized):
-            raise Unauthorized(error.message, "Sign in anew, and probe again.")
+            raise Unauthorized(error.message, "Sign in again, and retry the test.")
         return error
 
 

@@ -50,7 +50,7 @@ class Sent(NamedTuple):
         return float(details.retry_after_s) if details is not None else 0.0
 
 
-UNASKED = Sent(Lost("nobody was asked"), {})
+UNASKED = Sent(Lost("no request was sent"), {})
 
 
 class Sender(Protocol):
@@ -93,7 +93,7 @@ def refused(sent: Sent, right: str, namespace: str) -> ClusterError | None:
     """The error of an answer that trying again will not change and that says who we are or what we may; None for any
     other. `right` as RBAC writes it: ``patch configmaps``."""
     if sent.code == 401:
-        return Unauthorized(f"the credentials are not accepted any more: {sent.said}", "Sign in anew, then resume.")
+        return Unauthorized(f"the credentials are not accepted any more: {sent.said}", "Sign in again, then resume.")
     # A webhook and a namespace that is being deleted answer 403, too.
     if sent.code == 403 and " cannot " in sent.said:
         look = f"kubectl auth can-i {right} -n {namespace}"

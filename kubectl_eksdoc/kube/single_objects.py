@@ -245,7 +245,7 @@ class LiveNodeClasses:
             raise error
         if sent.unknown and not dry:
             raise ClusterError(
-                f"nobody knows whether {what} was changed: {sent.said}", f"Look: kubectl get {_RIGHT} {name} -o yaml"
+                f"it is unknown whether {what} was changed: {sent.said}", f"Look: kubectl get {_RIGHT} {name} -o yaml"
             )
         raise Refused(f"the API server does not take the change of {what}: {sent.said}", "Nothing was changed.")
 

@@ -63,11 +63,11 @@ DONE, ROLLED_BACK = "done", "rolled back"
 """How a run ended that nobody goes on with: every node is empty, or nodes are as they were before."""
 
 
-TOLD_TO_END = "its process was told to end"
+TOLD_TO_END = "its process was terminated"
 """How a run ended of which nobody decided that it ends, as its pod was moved: it is to go on by itself."""
 
 
-UNCORDONED = "somebody uncordoned it"
+UNCORDONED = "it was uncordoned"
 """How the reason begins for which such a node was left alone."""
 
 

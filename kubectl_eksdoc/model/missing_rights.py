@@ -11,7 +11,7 @@ from kubectl_eksdoc.model.permissions import how_to
 
 
 def allow(right: str) -> Remedy:
-    return _with_opt_in(f"Allow {right}, or have somebody look who may.", right)
+    return _with_opt_in(f"Allow {right}, or ask a person who has it.", right)
 
 
 def as_read(findings: Iterable[Finding], source: Source) -> tuple[Finding, ...]:

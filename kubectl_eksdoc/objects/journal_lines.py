@@ -80,7 +80,7 @@ def _entry(text: bytes) -> Entry:
     except RecursionError as error:
         raise _Strange("it is nested too deeply") from error
     except ValueError as error:  # not JSON, not ASCII, or a number of thousands of digits
-        raise _Strange("it was cut off, or is no line of a journal") from error
+        raise _Strange("it is truncated, or is not a journal line") from error
     if not isinstance(document, dict):
         raise _Strange("it is JSON, but no entry")
     if document.get("v") != FORMAT or document["v"] is True:
@@ -186,7 +186,7 @@ def _document(text: bytes) -> RunEvent | RunEnd:
     except RecursionError as error:
         raise _EventLinesStrange("it is nested too deeply") from error
     except ValueError as error:  # not JSON, not UTF-8, or a number of thousands of digits
-        raise _EventLinesStrange("it was cut off, or is no JSON") from error
+        raise _EventLinesStrange("it is truncated, or is not JSON") from error
     kind = document.get("kind") if isinstance(document, dict) else None
     if kind not in (DRAIN_RUN_EVENT, DRAIN_RUN) or document.get("apiVersion") != API_VERSION:
         raise _EventLinesStrange(f"it is no {DRAIN_RUN_EVENT} of {API_VERSION}")

@@ -386,7 +386,7 @@ def _inflated(packed: bytes) -> bytes:
     if len(made) > most:
         raise _HelmReleasesNotReadable(f"grows to more than {most >> 20} MiB when it is unpacked")
     if not inflating.eof:
-        raise _HelmReleasesNotReadable("holds a release that is cut off")
+        raise _HelmReleasesNotReadable("holds a truncated release")
     return made
 
 

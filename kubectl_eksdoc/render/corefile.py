@@ -58,7 +58,7 @@ def _lines(read: CorefileRead) -> list[str]:
     if read.judged.refusals:
         return []
     if read.lameduck_s is None:
-        ends = "How long it goes on answering when it ends is not known."
+        ends = "How long it keeps serving while it shuts down is unknown."
     else:
         ends = f"lameduck {read.lameduck_s:g} s; from SIGTERM to the end at most {read.shutdown_s:g} s."
     absent = "not known" if read.lameduck_s is None else "nowhere"  # a plugin's name may be in a variable or a file

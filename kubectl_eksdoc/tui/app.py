@@ -165,7 +165,7 @@ class EksdocApp(Framed):
         while self.screen is not self._main:
             self.pop_screen()
         self.switch_screen(PlanScreen(self.opening, self.read, lambda: self.following))
-        self.notify(f"context {context}: marks and plans begin anew", timeout=5, markup=False)
+        self.notify(f"context {context}: marks and plans are reset", timeout=5, markup=False)
         self.call_after_refresh(self.read)
 
     def on_show_rights(self) -> None:

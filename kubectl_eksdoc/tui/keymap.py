@@ -120,7 +120,7 @@ KEYS: tuple[Key, ...] = (
     Key("visited-last", "minus", "-", "last_page", "the last page, and back", Part.ANYWHERE),
     Key("prompt", "colon,ctrl+p", ":", "prompt", "go to (a page by its name)", Part.ANYWHERE, (), 12),
     Key("kill", "ctrl+k", "ctrl+k", "nothing", "nothing: k9s kills with it", Part.ANYWHERE),
-    Key("reload", "ctrl+r", "ctrl+r", "reload", "read the cluster anew", Part.ANYWHERE),
+    Key("reload", "ctrl+r", "ctrl+r", "reload", "read the cluster again", Part.ANYWHERE),
     Key("rights", "exclamation_mark", "!", "rights", "what is hidden from you", Part.ANYWHERE),
     Key("context", "x", "x", "context", "another context", Part.ANYWHERE),
     Key("help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 5),

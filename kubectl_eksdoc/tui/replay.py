@@ -40,7 +40,7 @@ _MOST = 5
 MOST_DROPPED = 20
 
 _ENDS = {DONE: "it came to its end: every node is empty", ROLLED_BACK: "it was rolled back: nodes are as before it"}
-_NO_END = "nobody wrote down that it came to an end: what was written ends here"
+_NO_END = "its end was not recorded: the journal ends here"
 
 
 def outcome_of(recording: Recording) -> Outcome:

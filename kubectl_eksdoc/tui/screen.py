@@ -194,7 +194,7 @@ class PlanScreen(LearningScreen):
             self.notify("-: no other page was seen yet", timeout=3)
 
     def do_reload(self) -> None:
-        self.notify("the cluster is read anew", timeout=3)
+        self.notify("the cluster is read again", timeout=3)
         self.post_message(ReadAnew())
 
     def do_rights(self) -> None:

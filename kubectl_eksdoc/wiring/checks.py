@@ -80,7 +80,7 @@ class CheckWorld(ReadWorld):
         if isinstance(self.aws, Unknown):
             return self.aws
         if not self.live:
-            return Unknown("only EKS itself can look anew")
+            return Unknown("only EKS itself can refresh them")
         from kubectl_eksdoc.aws.insights import InsightRefresh
 
         return InsightRefresh(self.aws)

@@ -192,7 +192,7 @@ def test_who_is_told_to_stop_leaves_it_and_another_look_brings_it_to_its_end() -
     ready = case.ready()
     case.time.then.append((5, lambda: setattr(case, "told", 1)))
     ended = case.done()
-    assert ended.stage is Stage.IN_PROGRESS and ended.left == "it was told to stop"
+    assert ended.stage is Stage.IN_PROGRESS and ended.left == "it was stopped"
     assert {check.verdict for check in ended.checks} == {Verdict.AS_BEFORE}
     case.told = 0
     again = follow(ended.id, case.following(ready), case.world())

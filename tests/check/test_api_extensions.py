@@ -61,7 +61,7 @@ def test_a_group_that_is_not() -> None:
 
 def test_a_group_that_nobody_here_knows() -> None:
     finding = only(Code.of("apiservice-down"), facts(api_services=[an_api("False", "store.example.com")]))
-    assert finding.message == "nobody answers for store.example.com/v1beta1"
+    assert finding.message == "there is no backend for store.example.com/v1beta1"
 
 
 @pytest.mark.parametrize("said", ["", "Unknown"])

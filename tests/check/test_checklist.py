@@ -68,9 +68,9 @@ def test_steps_are_numbered_each_has_a_reason_and_says_when_it_is_done() -> None
 
 def test_every_minor_is_a_step_of_its_own_looked_at_before_and_left_to_run_after() -> None:
     found = titles(healthy("1.35"))
-    marks = [each for each in found if each.startswith(("Mend what stands against 1", "Look", "Upgrade", "Let it run"))]
+    marks = [each for each in found if each.startswith(("Fix what blocks 1", "Look", "Upgrade", "Let it run"))]
     assert [each.split(" for some days")[0] for each in marks] == [
-        "Mend what stands against 1.34",
+        "Fix what blocks 1.34",
         "Upgrade the control plane to 1.34",
         "Let it run with 1.34",
         "Look again before 1.35",
@@ -408,7 +408,7 @@ def test_the_first_step_waits_for_what_is_found_before_the_control_plane() -> No
     )
     plan = plan_check(healthy("1.35"), [check], Wish())
     waiting = {each.title: len(plan.waiting(each)) for each in plan.checklist}
-    assert waiting["Mend what stands against 1.34"] == 1
+    assert waiting["Fix what blocks 1.34"] == 1
     assert waiting["Look again before 1.35"] == 0
 
 

@@ -102,14 +102,14 @@ def test_who_is_in_the_way_back() -> None:
     seen = (an_insight(category=ROLLBACK, status=ERROR, name="Kubelets", reason="too new"),)
     aws = told(cluster_updates=FRESH, other_insights=seen)
     way, lost = find(facts(aws, nodes=[*old, fargate]), Code.of("rollback-window"))
-    assert "EKS sees in the way back: Kubelets is ERROR: too new" in way.evidence
+    assert "EKS reports that these block a rollback: Kubelets is ERROR: too new" in way.evidence
     assert "once what is in its way now is gone" in way.message
     assert "in its way now: there are pods on Fargate, which a rollback does not support: fargate-1" in way.evidence
     assert [each for each in lost.evidence if "Fargate" in each] and "newer than" not in text(lost).split("\n")[1]
     unread = find(facts(aws, unread=[kinds.NODES], nodes=[]), Code.of("rollback-window"))
     assert [each.missing for each in unread if each.status is Status.UNKNOWN] == ["list nodes"]
     blind = find(facts(told(cluster_updates=FRESH, other_insights=DENIED), target="1.33"), Code.of("rollback-window"))
-    assert "what EKS sees in the way back is not known" in text(blind[0]) and "ends it" not in text(blind[0])
+    assert "what blocks a rollback in EKS is unknown" in text(blind[0]) and "ends it" not in text(blind[0])
 
 
 def test_what_is_older_or_was_taken_back_is_nothing_to_take_back() -> None:

@@ -109,7 +109,7 @@ def test_two_budgets_and_all_taints_hold_a_pod_too() -> None:
     everything = a_pod("relay", node="blue-0", tolerations=(Toleration(operator="Exists"),))
     daemon = a_pod("agent", node="blue-0", owner="DaemonSet/agent", tolerations=(Toleration(operator="Exists"),))
     back = why(failed(), pods=[everything, daemon], budgets=[])
-    assert "pod default/relay on blue-0 tolerates every taint: it comes back to the node it left" in back.evidence
+    assert "pod default/relay on blue-0 tolerates every taint: it is rescheduled onto the same node" in back.evidence
     assert "agent" not in text(back)
 
 

@@ -145,8 +145,8 @@ def test_the_tables_have_each_cause_that_the_plans_of_others_find() -> None:
             "Undo: aws cloudformation delete-stack --stack-name s --region r",
         ),
         ("aws eks describe-cluster --name x", LOOKS),
-        ("aws eks delete-nodegroup --nodegroup-name x", "No way back is known here"),
-        ("kubectl annotate 'broken", "No way back is known here"),
+        ("aws eks delete-nodegroup --nodegroup-name x", "No rollback is known"),
+        ("kubectl annotate 'broken", "No rollback is known"),
     ],
 )
 def test_the_way_back_of_a_command(command: str, undo: str) -> None:

@@ -42,7 +42,7 @@ def test_the_values_that_are_proposed_end_it(tmp_path: Path) -> None:
     file.write_text(json.dumps(way["values"]))
     for path in (str(file), f"file://{file}"):
         ran = run_cli(*CNI, "--resolve-conflicts", "overwrite", "--configuration-values", path)
-        assert "nothing that somebody has set is lost" in ran.out and "FIELDS AT RISK" not in ran.out
+        assert "nothing that other clients have set is lost" in ran.out and "FIELDS AT RISK" not in ran.out
         assert ran.code == 0
 
 

@@ -98,8 +98,8 @@ def test_a_cluster_that_may_be_another_is_said_on_stderr_and_in_the_answer(tmp_p
     elsewhere = a_cluster(nodes=[a_node("new-0"), a_roomy_node()])
     path = saved(tmp_path, "new-0", cluster=replace(elsewhere, identity=Identity(context="dev")))
     ran = plan("old-0", "--baseline", path)
-    assert "note: it cannot be told whether the baseline is of this cluster: " in ran.err
-    assert "It cannot be told whether both plans are of one cluster: " in ran.out
+    assert "note: it is unknown whether the baseline is of this cluster: " in ran.err
+    assert "It is unknown whether both plans are of one cluster: " in ran.out
     assert comparison(plan("old-0", "--baseline", path, "-o", "json"))["sameCluster"] is None
 
 

@@ -245,7 +245,7 @@ def test_a_narrower_look_has_not_judged_the_rest(tmp_path: Path) -> None:
     path = saved(tmp_path, "imds-probe")
     told = since("imds-probe", path, "--nodegroup", "blue")
     assert told["fixed"] == []
-    assert {each["why"] for each in told["notJudgedThisTime"]} == {"other objects were looked at"}
+    assert {each["why"] for each in told["notJudgedThisTime"]} == {"other objects were checked"}
     whole = tmp_path / "all.json"
     whole.write_text(run_cli("addon-diff", "--all", "--demo", "-o", "json").out, encoding="utf-8")
     told = json.loads(run_cli("addon-diff", "coredns", "--demo", "--since", str(whole), "-o", "json").out)["since"]

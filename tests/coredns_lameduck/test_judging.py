@@ -280,7 +280,7 @@ UNKNOWN: dict[str, tuple[Callable[[], DnsFacts], str]] = {
     ),
     "dns-unread made by": (
         lambda: without(facts(), deployment=Absent("no Deployment coredns")),
-        "its 2 pods are somebody else's",
+        "its 2 pods belong to another controller",
     ),
     "dns-unread needed": (
         lambda: without(facts(pods=(), unread=[kinds.NODES]), deployment=Absent("no Deployment coredns")),

@@ -120,7 +120,7 @@ def test_who_is_told_to_stop_says_what_is_known() -> None:
     case.told = lambda: int(case.time.s > 10)
     case.resolvers.lines = {ONE.key: [(2, RUNS)]}
     seen = case.seen()
-    assert seen.left == "it was told to stop" and len(seen.of(Taken.VERIFIED)) == 1 and case.time.s < 12
+    assert seen.left == "it was stopped" and len(seen.of(Taken.VERIFIED)) == 1 and case.time.s < 12
 
 
 def test_failures_of_before_are_counted() -> None:

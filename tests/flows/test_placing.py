@@ -91,7 +91,7 @@ def test_half_way_it_is_said_what_is_there_and_how_it_goes_away() -> None:
     ground = Ground(lambda kind, dry: refused if kind == "ClusterRoleBinding" and not dry else None)
     with pytest.raises(ClusterError) as caught:
         placed(DOCS, ground, lambda line: None, AWAY)
-    assert caught.value.message.startswith("nobody knows whether clusterrolebinding")
+    assert caught.value.message.startswith("it is unknown whether clusterrolebinding")
     there = "serviceaccount/a, clusterrole.rbac.authorization.k8s.io/a, perhaps clusterrolebinding"
     assert f"There is by now: {there}" in caught.value.hint and caught.value.hint.endswith(AWAY)
     first = Ground(lambda kind, dry: NotPlaced("the server answered 422: no"))

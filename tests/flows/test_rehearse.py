@@ -63,7 +63,7 @@ def test_a_recorded_cluster_is_drained_as_planned(archive: str, evictions: int) 
     assert abs(rehearsal.late_s) <= 0.1 * estimate.p50_s, "the plan's usual run is what happens"
     waited = {pod.key for pod in cluster.pods if not pod.node}
     assert {each.pod for each in rehearsal.pending} <= waited, "whatever was evicted has a place"
-    assert owners_on(plane, drained) == {"DaemonSet"}, "nothing lands on a target"
+    assert owners_on(plane, drained) == {"DaemonSet"}, "nothing scheduled on a target"
 
 
 def owners_on(plane: ControlPlane, nodes: set[str]) -> set[str]:

@@ -221,7 +221,7 @@ def test_a_node_that_somebody_uncordons_is_left_to_them() -> None:
     counting = Counting(plane, stage.read(kinds.ALL), ["other-uncordons=old-1@1s"], 0)
     rehearsal = rehearse(counting, BLUE, DrainPolicy())[1]
     (left,) = (moment for moment in rehearsal.moments if moment.what is Happened.LEFT_ALONE)
-    assert left.subject == "old-1" and "somebody uncordoned it" in left.why
+    assert left.subject == "old-1" and "it was uncordoned" in left.why
     assert not plane.store.get("nodes", ("", "old-1")).doc["spec"].get("unschedulable"), "nobody fights for it"
     assert rehearsal.undone == {"old-1": ("default/web-1",)}
 

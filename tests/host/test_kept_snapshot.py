@@ -115,7 +115,7 @@ def test_the_file_that_was_there_stays_until_the_new_one_is_whole(tmp_path: Path
 def test_what_somebody_else_has_written_meanwhile_stays(tmp_path: Path) -> None:
     file = SnapshotFile(str(tmp_path / "lab.eksdoc"))
     (tmp_path / "lab.eksdoc").write_bytes(b"theirs")
-    with pytest.raises(SnapshotError, match="somebody else has written it meanwhile"):
+    with pytest.raises(SnapshotError, match="another process has written it meanwhile"):
         file.finish(told())
     assert os.listdir(tmp_path) == ["lab.eksdoc"]
     assert (tmp_path / "lab.eksdoc").read_bytes() == b"theirs"

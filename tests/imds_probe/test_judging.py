@@ -81,7 +81,7 @@ def test_of_an_instance_that_is_gone_nothing_is_said(state: str) -> None:
 
 def test_who_never_had_a_service_is_not_counted_among_those_that_lost_it() -> None:
     said = in_short(plan_metadata(cloud("managed", "fargate").facts(), 2))
-    assert said.startswith("Pods on 1 of 2 nodes are cut off from the instance metadata service, 1 has none;")
+    assert said.startswith("Pods on 1 of 2 nodes cannot reach the instance metadata service, 1 has none;")
 
 
 LATELY, LONG_AGO = ago(60), ago(3600)

@@ -50,7 +50,9 @@ def test_core_dns_on_spot_that_nobody_drains() -> None:
     plan = planned(cluster=a_shop(), queue=GONE)
     severity, status, text = message(plan, "coredns")
     assert (severity, status) == ("critical", "fail")
-    assert "2 of 3 ready CoreDNS replicas are on Spot nodes that nobody drains: about 1 of 3 lookups time out" in text
+    assert (
+        "2 of 3 ready CoreDNS replicas are on Spot nodes that are not drained: about 1 of 3 lookups time out"
+    ) in text
     assert any("about 50 s" in each for each in sentences(plan.outage)), "Kubernetes 1.33"
 
 

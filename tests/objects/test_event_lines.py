@@ -95,7 +95,7 @@ def test_a_line_that_was_cut_off_and_one_that_is_too_deep() -> None:
     read = read_events(LINE.encode() + LINE.encode()[:50] + b"\n" + b"[" * 100_000, "here")
     assert len(read.told) == 1
     assert [said.split(": ")[1] for said in read.dropped] == [
-        "it was cut off, or is no JSON",
+        "it is truncated, or is not JSON",
         "it is nested too deeply",
     ]
 

@@ -157,7 +157,7 @@ def test_nothing_differs() -> None:
 
 def test_doubts_are_said_first_and_the_document_does_not_call_it_the_same() -> None:
     view = a_compared_view(replace(BASELINE, identity=ELSEWHERE))
-    assert "  It cannot be told whether both plans are of one cluster: " in render(view, "table", Look())
+    assert "  It is unknown whether both plans are of one cluster: " in render(view, "table", Look())
     doc: Any = document(view)
     assert doc["comparison"]["sameCluster"] is None
     sure: Any = document(a_compared_view())

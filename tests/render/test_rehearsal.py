@@ -139,7 +139,7 @@ def test_each_thing_that_goes_wrong_is_a_difference() -> None:
 
 def test_a_plan_without_times_cannot_be_late() -> None:
     view = a_rehearsal_view(replace(WELL, plan=replace(TIMED, estimate=None)))
-    assert differences(view) == ("Whether it is late cannot be told: the plan does not tell how long it takes.",)
+    assert differences(view) == ("Whether it is late is unknown: the plan has no duration.",)
     assert "late" in render(view, "table", Look())
 
 

@@ -77,7 +77,7 @@ def test_badges_say_that_it_is_production_and_what_a_run_may_not_do() -> None:
         screen.model = replace(screen.model, denied=None)
         screen.show_age()
         await pilot.pause()
-        assert "RBAC" not in lines(pilot.app)[0], "nobody was asked"
+        assert "RBAC" not in lines(pilot.app)[0], "no request was sent"
         for denied, said in (
             ((), "RBAC ✓"),
             ((Permission("create", kinds.PODS, "eviction"),), "✗ 1 right missing (!)"),

@@ -21,7 +21,7 @@ def world(aws: Believed | Unknown, live: bool) -> CheckWorld:
 
 def test_only_a_live_cluster_is_looked_at_anew() -> None:
     assert isinstance(world(sees(account()), live=True).refreshes, InsightRefresh)
-    assert world(sees(account()), live=False).refreshes == Unknown("only EKS itself can look anew")
+    assert world(sees(account()), live=False).refreshes == Unknown("only EKS itself can refresh them")
     why = Unknown("it is another account")
     assert world(why, live=True).refreshes == why
 

@@ -118,10 +118,12 @@ def _added(path: Path, origin: Origin, chart: Because | None, around: Around) ->
     """Nobody's value gives way where nothing was, unless somebody had taken it away."""
     if chart is not None and chart.cause is Cause.LOST:
         sure = Confidence.HIGH if origin.writer is Writer.SOMEBODY else Confidence.MEDIUM
-        return Because(Cause.LOST, "the chart of the version before had set it, and somebody had removed it", sure)
+        return Because(
+            Cause.LOST, "the chart of the previous version had set it, and another client had removed it", sure
+        )
     if had(path, around.past, around.schema) and origin.writer is not Writer.EKS:
         known = origin.writer is Writer.SOMEBODY
-        why = "an earlier revision had it, and somebody had removed it"
+        why = "an earlier revision had it, and another client had removed it"
         return Because(Cause.LOST, why, Confidence.MEDIUM) if known else Because(Cause.UNKNOWN, why, Confidence.LOW)
     return Because(Cause.VERSION, "it is new", Confidence.HIGH)
 

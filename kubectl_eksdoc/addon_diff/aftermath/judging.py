@@ -124,9 +124,7 @@ _PATCH = Remedy("send the patch that is shown here: it gives back what was lost,
 _VALUES = Remedy(
     "give the configuration values that are shown here, so that the next update keeps it", when=When.TOMORROW
 )
-_BY_HAND = Remedy(
-    "no configuration value that is known here keeps it: look at it after every update", when=When.TOMORROW
-)
+_BY_HAND = Remedy("no configuration value that is known here keeps it: check it after every update", when=When.TOMORROW)
 
 
 def _of_lost(found: Aftermath, change: ChangedField) -> Iterator[Finding]:

@@ -74,7 +74,7 @@ def _of_addon(plan: AddonPlan) -> Iterator[Guard]:
         )
     elif addon.status not in (*_ACTIVE, *_MENDABLE):
         issues = "".join(f"; {each.code}: {each.message}" for each in addon.issues)
-        yield Guard(f"{addon.name} is {addon.status}{issues}", "Mend that first: EKS takes no update of it now.")
+        yield Guard(f"{addon.name} is {addon.status}{issues}", "Fix that first: EKS accepts no update of it now.")
 
 
 def _of_version(plan: AddonPlan) -> Iterator[Guard]:
@@ -102,7 +102,7 @@ def _of_fields(plan: AddonPlan, on_purpose: bool) -> Iterator[Guard]:
         fields = _named(change for change in plan.changes if change.fate(mode) is Fate.CONFLICT)
         yield Guard(
             f"with NONE it would fail for a conflict with {fields}",
-            "--resolve-conflicts PRESERVE leaves them to whoever has them, OVERWRITE takes them.",
+            "--resolve-conflicts PRESERVE leaves them to their current manager, OVERWRITE takes them.",
         )
     lost = [change for change in plan.changes if change.at_risk and change.fate(mode) in (Fate.RESET, Fate.REMOVED)]
     if lost and not on_purpose:

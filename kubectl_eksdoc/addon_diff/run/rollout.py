@@ -34,9 +34,9 @@ class Rollout:
     def __str__(self) -> str:
         """``DaemonSet.apps aws-node: 3 of 14 pods are new, 12 available``."""
         if not self.seen:
-            return f"{self.of}: its controller has not looked at it yet"
+            return f"{self.of}: its controller has not processed it yet"
         if self.by_hand:
-            return f"{self.of}: {self.updated} of {self.desired} pods are new, the others once somebody deletes them"
+            return f"{self.of}: {self.updated} of {self.desired} pods are new, the others once they are deleted"
         return f"{self.of}: {self.updated} of {self.desired} pods are new, {self.available} available"
 
 

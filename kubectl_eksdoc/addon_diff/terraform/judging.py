@@ -187,7 +187,7 @@ def _takes_over(change: Change, plan: AddonPlan, found: list[Finding]) -> Findin
     does = (
         "EKS takes every field that its chart has"
         if mode is Mode.OVERWRITE
-        else "a conflict ends the creation, and the next apply deletes its objects and makes them anew"
+        else "a conflict ends the creation, and the next apply deletes and recreates its objects"
     )
     objects = ", ".join(str(named(live)) for live in plan.facts.objects)
     return Finding(

@@ -66,7 +66,7 @@ def _deleted(change: Change) -> Finding:
     replaced = change.request.kind is Kind.REPLACE
     worst, lost = _LOST.get(change.addon, _ANY)
     objects = ", ".join(f"{of.kind} {of.name}" for of in objects_of(change.addon)) or "all of its objects"
-    back = "until it is made anew, with nothing of what people had set in it" if replaced else "for good"
+    back = "until it is recreated, without what people had set in it" if replaced else "for good"
     return _finding(
         change,
         worst,

@@ -72,7 +72,7 @@ def _preserve(change: Change) -> Iterator[Remedy]:
     if any(each.gives_preserve for each in change.generations):
         argument = change.where.argument(change.conflicts)
         yield Remedy(
-            f'no configuration value that is known here leads to it: set {argument} to "PRESERVE", and look at it '
+            f'no configuration value that is known here leads to it: set {argument} to "PRESERVE", and check it '
             "afterwards"
         )
     else:

@@ -57,21 +57,21 @@ def whole(
             plan,
             "planning ended with errors: more may change than the plan says",
             "a plan without errors",
-            Remedy("mend what terraform plan says, and plan again"),
+            Remedy("fix what terraform plan reports, and plan again"),
         )
     for address in plan.deferred:
         yield _open(
             plan,
-            f"{address} is left to a later plan: what becomes of that add-on is not known",
+            f"{address} is left to a later plan: the effect on that add-on is unknown",
             f"the plan of {address}",
             Remedy("judge the plan that comes after this one as well"),
         )
     for address in plan.unread:
         yield _open(
             plan,
-            f"{address} changes an add-on by another resource than aws_eks_addon: what becomes of it is not known",
+            f"{address} changes an add-on by another resource than aws_eks_addon: the effect on it is unknown",
             f"what {address} asks for",
-            Remedy("look at that update by itself: kubectl eksdoc addon-diff ADDON --to VERSION"),
+            Remedy("check that update separately: kubectl eksdoc addon-diff ADDON --to VERSION"),
         )
     for upgrade in plan.upgrades if here else ():
         if upgrade.cluster == cluster.name and (not upgrade.arn or _is_of(upgrade.arn, cluster)):

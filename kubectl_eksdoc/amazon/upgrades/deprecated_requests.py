@@ -18,8 +18,8 @@ from kubectl_eksdoc.model.versions import Version, parse
 
 METRIC = "apiserver_requested_deprecated_apis"
 CAVEAT = (
-    "it is one API server's memory since that process started; EKS runs several and replaces them, so that nothing"
-    " there is no proof that nobody asks"
+    "it is one API server's memory since that process started; EKS runs several and replaces "
+    "them, so an empty result does not prove that there are no requests"
 )
 CAVEAT_SOURCE = Source("apiserver, deprecatedRequestGauge; EKS runs a control plane of at least two", Confidence.MEDIUM)
 

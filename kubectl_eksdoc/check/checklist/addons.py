@@ -28,7 +28,7 @@ from kubectl_eksdoc.model.versions import Version
 _LISTED = Source("EKS, DescribeAddonVersions")
 _SKEW = Source("kubernetes.io, Version Skew Policy")
 _BLOCKING = tuple(code.name for code in (Code.of("check-addon-health"), *Code.of_area("addon")))
-"""What is to be mended before an update of the add-on; that it does not fit is what the update mends."""
+"""What is to be fixed before an update of the add-on; that it does not fit is what the update mends."""
 
 _ORDER = (KUBE_PROXY.addon, VPC_CNI.addon, COREDNS.addon)
 _TURN: Mapping[str, str] = {

@@ -23,7 +23,7 @@ def looked_at(facts: CheckFacts, step: Version, first: bool) -> Step:
     gate = Gate.BEFORE_CONTROL_PLANE
     return Step(
         Phase.BEFORE_CONTROL_PLANE,
-        f"Mend what stands against {in_words(step)}" if first else f"Look again before {in_words(step)}",
+        f"Fix what blocks {in_words(step)}" if first else f"Look again before {in_words(step)}",
         "what is broken now is not better found in the middle of an upgrade"
         if first
         else "weeks may be between two versions, and the cluster changes",
@@ -59,9 +59,11 @@ def soak(facts: CheckFacts, before: Version, step: Version) -> Step:
     return Step(
         Phase.AFTER_CONTROL_PLANE,
         f"Let it run with {in_words(step)} for some days, before anything follows it",
-        f"for {days} days EKS takes the control plane back to {in_words(before)}, as long as no node is newer and no"
-        " pod is on Fargate; add-ons that have followed are to be brought down first, by you, and objects stay as they"
-        f" are. After the next version nothing leads back to it. The way back: {back}",
+        (
+            f"for {days} days EKS takes the control plane back to {in_words(before)}, as long as no node is newer and "
+            "no pod is on Fargate; downgrade add-ons that were upgraded first, and objects stay as they are. After the next version no rollback to it is possible. Rollback: "
+            f"{back}"
+        ),
         done_when="errors of the API server, of controllers and of applications are as before",
         verify=shell("kubectl", "get", "--raw", "/readyz?verbose"),
         at=step,

@@ -44,10 +44,12 @@ def _pin(facts: CheckFacts, group: Group, named: NodeClass) -> Step:
     return Step(
         Phase.BEFORE_CONTROL_PLANE,
         f"Pin the AMIs of EC2NodeClass {named.name}, for NodePool {group.name}",
-        f"its AMIs ({terms}) are found anew once the control plane has a new version: its nodes drift at once, and"
-        " those that expire come back with it, which no disruption budget holds"
-        " (expireAfter). In amiSelectorTerms name the ids that the second command prints, each as an id, and amiFamily"
-        f" beside them; nodes that have them do not drift{_one_release(facts, group.name)}",
+        (
+            f"its AMIs ({terms}) are selected again once the control plane has a new version: its nodes drift "
+            "at once, and those that expire come back with it, which no disruption budget holds "
+            "(expireAfter). In amiSelectorTerms name the ids that the second command prints, each as an "
+            f"id, and amiFamily beside them; nodes that have them do not drift{_one_release(facts, group.name)}"
+        ),
         (
             saved("ec2nodeclass", named.name, ""),
             shell("kubectl", "get", "nodeclaims", "-l", label, "-o", "jsonpath={.items[*].status.imageID}"),
@@ -65,11 +67,13 @@ def _budget(facts: CheckFacts, group: Group) -> Step:
     return Step(
         Phase.BEFORE_CONTROL_PLANE,
         f"Hold Karpenter back from NodePool {group.name}",
-        "its AMI is found anew once the control plane has a new version: its nodes drift at once, by default 10 %"
-        " of them at a time, before what stands against their replacement is mended. A budget of 0 (from Karpenter"
-        " 0.34 on) holds that, and consolidation, too; new nodes still come, and it does not hold expiry (expireAfter):"
-        " where nodes expire meanwhile, pin the AMIs in the EC2NodeClass by their ids. The file has the budgets of"
-        " before",
+        (
+            "its AMI is selected again once the control plane has a new version: its nodes drift at "
+            "once, by default 10 % of them at a time, before what blocks their replacement is fixed. A "
+            "budget of 0 (from Karpenter 0.34 on) holds that, and consolidation, too; new nodes still "
+            "come, and it does not hold expiry (expireAfter): where nodes expire meanwhile, pin the AMIs "
+            "in the EC2NodeClass by their ids. The file has the budgets of before"
+        ),
         (
             saved("nodepool", group.name, ""),
             patch("nodepool", group.name, "", _NO_DRIFT),
@@ -152,7 +156,7 @@ def _one_release(facts: CheckFacts, pool: str) -> str:
 
 def _alias(named: NodeClass | None) -> str:
     if named is None:
-        return "; whether its EC2NodeClass names AMIs is not known: look at amiSelectorTerms first"
+        return "; whether its EC2NodeClass names AMIs is unknown: check amiSelectorTerms first"
     return f"; its AMIs: {', '.join(named.amis) or 'as the family has them'}"
 
 

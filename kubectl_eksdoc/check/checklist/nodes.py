@@ -96,7 +96,7 @@ def _looked_at(facts: CheckFacts, phase: Phase) -> Step:
     early = "EKS Auto Mode begins to replace its nodes as soon as the control plane has a new version"
     return Step(
         phase,
-        "Mend what stands against the replacement of nodes",
+        "Fix what blocks the replacement of nodes",
         why if phase is Phase.NODES else early,
         (check("--target", in_words(facts.way.target), "--gate", gate.value),),
         "it exits with 0",
@@ -145,10 +145,9 @@ def _managed(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
             eks(facts, "delete-nodegroup", *named),
         )
         why = (
-            f"{chosen.why}; new.yaml has what the first command saves, but for what EKS adds (status, ARN, resources),"
-            " with another name, and an amiType and version of today (YAML takes AWS CLI 2). The old group is the way"
-            " back: uncordon its nodes"
-            " as long as it is there"
+            f"{chosen.why}; new.yaml has what the first command saves, but for what EKS adds (status, ARN, "
+            "resources), with another name, and an amiType and version of today (YAML takes AWS CLI 2). "
+            "The old group is the rollback: uncordon its nodes as long as it is there"
         )
     elif chosen.way is Way.TEMPLATE:
         title = f"Give the launch template of group {group.name} an AMI of {to}, and update the group to it"
@@ -161,8 +160,8 @@ def _managed(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
         )
         commands = (look, eks(facts, "update-nodegroup-version", *named, "--kubernetes-version", to), wait)
         why = (
-            f"{chosen.why}; with an AMI of its own in the launch template, or for a quick way back, make a new group"
-            " instead: an update in place does not go back"
+            f"{chosen.why}; with an AMI of its own in the launch template, or for a quick rollback, create a new "
+            "group instead: an in-place update cannot be rolled back"
         )
     gone = chosen.way is Way.NEW_GROUP
     done = f"the old group is gone, and no node is older than {to}" if gone else f"every node of it has {to}"
@@ -189,8 +188,10 @@ def _by_eksctl(facts: CheckFacts, group: Group, version: Version, phase: Phase, 
     yield Step(
         phase,
         f"Make a new group with eksctl beside {group.name} with {in_words(version)}, and drain {group.name}",
-        f"{because}eksctl does not upgrade groups that EKS does not manage: it makes new ones (AL2023 from eksctl 0.176"
-        " on); the old group is the way back as long as it is there",
+        (
+            f"{because}eksctl does not upgrade groups that EKS does not manage: it makes new ones (AL2023 from "
+            "eksctl 0.176 on); the old group is the rollback as long as it exists"
+        ),
         (
             "eksctl create nodegroup --config-file cluster.yaml",
             *_emptied(group),
@@ -256,8 +257,10 @@ def _hybrid(facts: CheckFacts, group: Group, version: Version, phase: Phase, bec
     yield Step(
         phase,
         f"Upgrade {number(len(names), 'hybrid node')}, each on its own machine",
-        f"{because}nobody but you replaces them: each is drained, upgraded by nodeadm and let in again, or new machines"
-        " are joined and the old ones go",
+        (
+            f"{because}only you replace them: each is drained, upgraded by nodeadm and let in again, or new "
+            "machines are joined and the old ones go"
+        ),
         (
             shell("kubectl", "eksdoc", "drain", "run", *names[:_MOST]),
             f"nodeadm upgrade {in_words(version)} -c file://nodeConfig.yaml",

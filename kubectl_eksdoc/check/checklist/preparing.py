@@ -59,12 +59,12 @@ def _read(facts: CheckFacts, target: str) -> Iterator[Step]:
         "Read what the release notes on the way warn of",
         "some warnings concern what nothing here can see",
         (check("--target", target, "--only", "release-note", "-o", "wide"),),
-        "each was read by whoever it concerns",
+        "each was read by the people it concerns",
         codes=("release-note",),
     )
     yield Step(
         Phase.PREPARE,
-        "Have the insights of EKS looked at anew",
+        "Refresh the EKS upgrade insights",
         "EKS sees who asked for removed APIs in the last 30 days; it looks once a day by itself",
         (eks(facts, "start-insights-refresh"),),
         "no insight for the target is an ERROR",
@@ -85,7 +85,7 @@ def _rehearsed(facts: CheckFacts, target: str) -> Iterator[Step]:
         yield Step(
             Phase.PREPARE,
             "Rehearse the replacement of the nodes",
-            "budgets and places that hold it up are mended in daylight",
+            "budgets and places that hold it up are fixed during working hours",
             (shell("kubectl", "eksdoc", "rehearse", "--older-than", f"v{target}"),),
             "the rehearsal ends with every node empty",
         )
@@ -93,7 +93,7 @@ def _rehearsed(facts: CheckFacts, target: str) -> Iterator[Step]:
         yield Step(
             Phase.PREPARE,
             "See what the update of each add-on would change",
-            "an update resets fields that somebody has set by hand; with configuration values they stay",
+            "an update resets fields that were set by hand; with configuration values they stay",
             (shell("kubectl", "eksdoc", "addon-diff", "--all"),),
             "what is to stay is in the configuration values",
         )

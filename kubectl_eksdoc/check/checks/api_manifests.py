@@ -204,7 +204,7 @@ def _unread(code: Code, subject: Subject, manifest: Manifest) -> Iterator[Findin
         yield Finding(code, Severity.MEDIUM, Status.UNKNOWN, subject, message, (), remedy, "all of the manifest")
 
 
-_MEND = "Mend it, or leave it out of what is judged."
+_MEND = "Fix it, or leave it out."
 _MAKE = "It is a template: judge what it makes, as in helm template CHART | kubectl eksdoc check -f -"
 
 

@@ -25,7 +25,7 @@ from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.model.versions import Version
 
-_WHAT = "whether somebody asks for APIs that go on the way"
+_WHAT = "whether clients use APIs that the upgrade removes"
 _SHOWN = 200  # characters of a line that could not be read
 
 
@@ -78,7 +78,7 @@ def _asked(facts: CheckFacts, request: DeprecatedRequest, removed: Version) -> F
     what = f"{request.resource}{sub} in {request.api_version}"
     labels = f'group="{request.group}",version="{request.version}",resource="{request.resource}"'
     says = f"{METRIC}{{{labels}}}, removed_release {request.removed_release or 'not said'}"
-    evidence = (says, "it counts nobody by name, and only since this API server started")
+    evidence = (says, "it has no client names, and counts only since this API server started")
     name = ".".join(filter(None, (f"{request.resource}{sub}", request.version, request.group)))
     return Finding.of(
         "api-requested",

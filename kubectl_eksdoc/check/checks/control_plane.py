@@ -48,7 +48,7 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
         tuple(map(issue, eks.issues)),
         (
             Remedy(
-                "Mend what it names, and wait until it is ACTIVE.",
+                "Fix what it names, and wait until it is ACTIVE.",
                 aws(facts, "eks", "describe-cluster", "--name", eks.name, "--query", "cluster.[status,health]"),
             ),
         ),
@@ -126,7 +126,7 @@ def _last_upgrade(facts: CheckFacts, history: UpdateHistory | Unknown) -> Update
     begun = [each.begun for each in history.updates if isinstance(each, Update) and each.begun is not None]
     week_ago = facts.cluster.observed_at - path.ROLLBACK_FOR
     if history.unseen and (not begun or min(begun) > week_ago):
-        return Unknown(f"EKS lists {history.unseen} more updates, of which nothing was asked")
+        return Unknown(f"EKS lists {history.unseen} more updates, which were not queried")
     return None
 
 
@@ -173,21 +173,23 @@ def _conditions() -> Iterator[str]:
 def _rollback_insights(facts: CheckFacts) -> Iterator[str]:
     found = facts.aws.other_insights
     if isinstance(found, Unknown):
-        yield f"what EKS sees in the way back is not known: {found.why}"
+        yield f"what blocks a rollback in EKS is unknown: {found.why}"
         return
     for each in found:
         if each.category == told.ROLLBACK and each.status != told.PASSING:
-            yield f"EKS sees in the way back: {each.name} is {each.status}: {each.reason}"
+            yield f"EKS reports that these block a rollback: {each.name} is {each.status}: {each.reason}"
 
 
 def _given_up(facts: CheckFacts, newer: Sequence[Node], against: tuple[str, ...]) -> Iterator[Finding]:
     """`newer` than the version to go back to; Fargate is not supported at all. Where there is none of either, it is an
     advice: nothing is wrong with a cluster that was upgraded yesterday."""
-    yield from unread(facts, Code.of("rollback-window"), "which nodes are in the way back", kinds.NODES)
+    yield from unread(
+        facts, Code.of("rollback-window"), "which nodes block a rollback of the control plane", kinds.NODES
+    )
     back = in_words(_before(facts))
     if not _something_follows(facts):
         if newer:
-            message = f"nodes have followed: they are brought down before a way back to {back}"
+            message = f"nodes were upgraded: downgrade them before a rollback to {back}"
             yield Finding(Code.of("rollback-window"), Severity.INFO, Status.PASS, cluster_of(facts), message, against)
         return
     yield Finding(
@@ -195,7 +197,7 @@ def _given_up(facts: CheckFacts, newer: Sequence[Node], against: tuple[str, ...]
         Severity.LOW,
         Status.FAIL if against else Status.PASS,
         cluster_of(facts),
-        f"whoever upgrades nodes or add-ons beyond {back} gives the way back up: they are brought down first",
+        f"upgrading nodes or add-ons beyond {back} makes a rollback impossible until they are downgraded",
         against,
         (
             Remedy(

@@ -52,14 +52,14 @@ def _unavailable(each: ApiService, subject: Subject) -> Finding:
         Severity.HIGH,
         Status.FAIL,
         subject,
-        f"nobody answers for {each.group}/{each.version}{f', so {reads}' if reads else ''}",
+        f"there is no backend for {each.group}/{each.version}{f', so {reads}' if reads else ''}",
         (*((told,) if told else ()), _DISCOVERY),
         tuple(remedies),
     )
 
 
 def _conversions(facts: CheckFacts) -> Iterator[Finding]:
-    what = "whether somebody converts custom resources"
+    what = "whether custom resources can be converted"
     yield from unread(facts, Code.of("crd-conversion"), what, kinds.DEFINITIONS)
     called = [(each, each.converter) for each in facts.cluster.definitions if each.converter is not None]
     if any(converter.service for _, converter in called):
@@ -67,16 +67,14 @@ def _conversions(facts: CheckFacts) -> Iterator[Finding]:
     behind = backends(facts.cluster)
     for each, converter in called:
         if not converter.service:
-            where = converter.url or "nobody at all"
-            told = Unknown(f"its webhook is at {where}, which cannot be looked at from here")
-            yield unknown(
-                Code.of("crd-conversion"), _subject(each), "whether somebody converts it", told, Severity.INFO
-            )
+            where = converter.url or "no backend"
+            told = Unknown(f"its webhook is at {where}, which cannot be checked from here")
+            yield unknown(Code.of("crd-conversion"), _subject(each), "whether it can be converted", told, Severity.INFO)
             continue
         why = behind.why_down(converter.namespace, converter.service)
         if isinstance(why, Unknown):
             if not behind.blind:
-                yield unknown(Code.of("crd-conversion"), _subject(each), "whether somebody converts it", why)
+                yield unknown(Code.of("crd-conversion"), _subject(each), "whether it can be converted", why)
         elif why is not None:
             yield _unconverted(each, converter, why)
 
@@ -119,8 +117,10 @@ def _stored(facts: CheckFacts) -> Iterator[Finding]:
                 (f"stored: {', '.join(each.stored)}", f"versions: {listed(tuple(known))}"),
                 (
                     Remedy(
-                        "Write all its objects anew, then take the old versions out of status.storedVersions, before a "
-                        "release of its makers leaves them out.",
+                        (
+                            "Rewrite all its objects, then remove the old versions from status.storedVersions, before a "
+                            "release of its makers leaves them out."
+                        ),
                         kubectl(
                             "get", "customresourcedefinition", each.name, "", "-o", "jsonpath={.status.storedVersions}"
                         ),

@@ -75,7 +75,7 @@ def _failed(facts: CheckFacts, name: str, each: Update) -> Iterator[Finding]:
         "nodegroup-update/failed",
         subject(name),
         (*seen, *map(issue, each.errors), *_parameters(each), f"update {each.id}"),
-        remedy=(*remedies, Remedy("See what it failed for, and mend that first.", seen_by)),
+        remedy=(*remedies, Remedy("Find out why it failed, and fix that first.", seen_by)),
         type=each.type,
         begun=begun(facts, each),
         codes=_codes(each),
@@ -109,7 +109,7 @@ def _in_the_way(facts: CheckFacts, name: str, said: list[str]) -> Iterator[str]:
                 by = " and ".join(each.name for each in budgets)
                 held.append(f"pod {pod.key} on {pod.node} may not go now: budget {by}")
             elif pod.tolerates("node.kubernetes.io/unschedulable", "", "NoSchedule") and _everything(pod):
-                held.append(f"pod {pod.key} on {pod.node} tolerates every taint: it comes back to the node it left")
+                held.append(f"pod {pod.key} on {pod.node} tolerates every taint: it is rescheduled onto the same node")
     waited = f"{int(PATIENCE.total_seconds()) // 60} minutes"
     if not held:
         yield f"no budget holds a pod of {', '.join(sorted(names)[:_MOST]) or 'the group'} now; EKS waits {waited}"

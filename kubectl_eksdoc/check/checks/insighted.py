@@ -164,9 +164,9 @@ def _remedies(detail: InsightDetail) -> Iterator[Remedy]:
     for each in detail.misfits:
         to = ("--to", each.fitting[0]) if each.fitting else ()
         command = shell("kubectl", "eksdoc", "addon-diff", each.addon, *to)
-        yield Remedy(f"Look at what an update of {each.addon} changes.", command)
+        yield Remedy(f"Check what an update of {each.addon} changes.", command)
     if not detail.recommendation and not detail.misfits:
-        yield Remedy("Look at the insight in EKS, and mend what it names.")
+        yield Remedy("Check the insight in EKS, and fix what it names.")
 
 
 def _stale(facts: CheckFacts) -> Iterator[Finding]:
@@ -178,17 +178,17 @@ def _stale(facts: CheckFacts) -> Iterator[Finding]:
     old = [each.refreshed for each in seen if each.refreshed is not None and now - each.refreshed > FRESH_FOR]
     undated = [each for each in seen if each.refreshed is None]
     if undated:
-        why = Unknown(f"EKS does not say when it looked at {undated[0].name}")
+        why = Unknown(f"EKS does not report when it checked {undated[0].name}")
         yield unknown(Code.of("insight-stale"), cluster_of(facts), "how old the insights are", why, Severity.LOW)
     if old:
         yield Finding.of(
             "insight-stale",
             cluster_of(facts),
-            ("what was mended or has come since is not in them",),
+            ("later fixes and new problems are not in them",),
             remedy=(
                 *_anew(facts),
                 Remedy(
-                    "Ask EKS to look anew, and wait a few minutes before all of this is judged again.",
+                    "Refresh the insights, and wait a few minutes before the next check.",
                     aws(facts, "eks", "start-insights-refresh", "--cluster-name", name_of(facts)),
                 ),
             ),
@@ -201,7 +201,7 @@ def _stale(facts: CheckFacts) -> Iterator[Finding]:
 def _anew(facts: CheckFacts) -> Iterator[Remedy]:
     """Only of a cluster that lives anything can be asked anew."""
     if facts.cluster.source is ReadFrom.LIVE:
-        yield Remedy("Have EKS look anew first, and judge again.", "kubectl eksdoc check --refresh-insights")
+        yield Remedy("Refresh the insights first, and check again.", "kubectl eksdoc check --refresh-insights")
 
 
 def _judge(code: Code, status: str, severity: Severity) -> Callable[[CheckFacts], Iterator[Finding]]:

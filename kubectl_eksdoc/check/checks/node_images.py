@@ -86,7 +86,7 @@ def _al2(facts: CheckFacts) -> Iterator[Finding]:
                 Status.FAIL,
                 each.subject,
                 f"{_count(each)} Amazon Linux 2, "
-                + (f"of which there is no AMI for {in_words(facts.way.target)}" if none else fit.why),
+                + (f"which has no AMI for {in_words(facts.way.target)}" if none else fit.why),
                 (*_who(each), sourced(fit.why, fit.source or amis.AL2.source), amis_end()),
                 (_way(facts, each),),
             )
@@ -141,7 +141,7 @@ def _moves(facts: CheckFacts) -> Iterator[Finding]:
             " node's credentials (EKS user guide, al2023; its page launch-templates says two hops: confidence medium)",
             "cgroup v2: old JVMs and agents that read cgroup v1 see wrong limits (EKS user guide, al2023)",
             f"vpc-cni {in_words(amis.AL2023_VPC_CNI)} or newer (EKS user guide, al2023)",
-            "nodeadm with a NodeConfig instead of bootstrap.sh: user data is written anew (EKS user guide, al2023)",
+            ("nodeadm with a NodeConfig instead of bootstrap.sh: user data must be rewritten (EKS user guide, al2023)"),
         ),
         root_cause=old[0].subject if len(old) == 1 else None,
         number=number(len(old), "group"),

@@ -87,7 +87,7 @@ def _concerned(note: Gotcha, there: _There) -> Finding | None:
 def _whom(concern: Concern) -> str:
     if concern.about is About.EVERYBODY:
         return "nothing here tells whom it concerns"
-    return f"concerns whoever has ({concern.about.value}): {', '.join(concern.names)}"
+    return f"concerns users of ({concern.about.value}): {', '.join(concern.names)}"
 
 
 def _there(facts: CheckFacts) -> _There:

@@ -145,7 +145,7 @@ def _health(facts: CheckFacts) -> Iterator[Finding]:
             _addon(addon),
             f"EKS says that it is {addon.status or 'in no known state'}",
             tuple(map(issue, addon.issues)),
-            (Remedy("Mend it before the upgrade; what was done to it last:", _past(addon)),),
+            (Remedy("Fix it before the upgrade; what was done to it last:", _past(addon)),),
             "" if bad else "the state of the add-on",
         )
 

@@ -103,7 +103,7 @@ def _whom(cluster: Cluster) -> _Whom:
 
 
 def _down(facts: CheckFacts) -> Iterator[Finding]:
-    what = "whether somebody answers behind webhooks"
+    what = "whether webhooks have a ready backend"
     yield from unread(facts, Code.of("webhook-down"), what, *_CONFIGURATIONS, severity=Severity.HIGH)
     if any(hook.service for hook in facts.cluster.webhooks):
         yield from unread(facts, Code.of("webhook-down"), what, *KINDS, severity=Severity.HIGH)
@@ -113,13 +113,17 @@ def _down(facts: CheckFacts) -> Iterator[Finding]:
         if first.url.startswith(_ITSELF):
             continue  # EKS's own, on the machine of the API server: nobody here runs it
         if not first.service:
-            told = Unknown(f"it is called at {first.url or 'no address'}, which cannot be looked at from here")
-            yield unknown(Code.of("webhook-down"), _subject(first), "whether somebody answers", told, Severity.INFO)
+            told = Unknown(f"it is called at {first.url or 'no address'}, which cannot be checked from here")
+            yield unknown(
+                Code.of("webhook-down"), _subject(first), "whether it has a ready backend", told, Severity.INFO
+            )
             continue
         why = behind.why_down(first.namespace, first.service)
         if isinstance(why, Unknown):
             if not behind.blind:
-                yield unknown(Code.of("webhook-down"), _subject(first), "whether somebody answers", why, Severity.LOW)
+                yield unknown(
+                    Code.of("webhook-down"), _subject(first), "whether it has a ready backend", why, Severity.LOW
+                )
         elif why is not None:
             yield _unanswered(hooks, whom, why)
 
@@ -192,8 +196,8 @@ def _caught(hooks: list[Webhook], caught: Mapping[str, str], behind: Backends) -
         Severity.HIGH if wide or (first.service and not behind.blind and answering < 2) else Severity.MEDIUM,
         Status.UNKNOWN if maybe else Status.FAIL,
         _subject(first),
-        f"it fails closed{' and may be' if maybe else ', and is'} called for {' and '.join(caught)}: while nobody "
-        "answers, what serves it may not come back",
+        f"it fails closed{' and may be' if maybe else ', and is'} called for {' and '.join(caught)}: "
+        "without a backend, what serves it may not start again",
         (*(f"{each}: {harm}" for each, harm in caught.items()), *map(_named, hooks), *_conditional(hooks), who),
         (
             Remedy(

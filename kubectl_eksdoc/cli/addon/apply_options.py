@@ -45,7 +45,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         help="send only the values that you give (default: proposed values, which keep what other clients have set)",
     )
     options.add_confirmation(group, CHANGES, "exactly N fields are predicted to change")
-    options.add_accepted(group, _codes, "add-ons", "being typed back")
+    options.add_accepted(group, _codes, "add-ons", "typed confirmation")
     group.add_argument(
         "--watch-for",
         type=values.some_seconds,
@@ -105,5 +105,5 @@ def apply_from(args: argparse.Namespace) -> Apply | None:
     if args.as_asked and args.configuration_values is not None:
         raise UsageError("--as-asked sends no values, and --configuration-values gives some", "Give one of them.")
     if args.resume and (found.dry or args.yes or args.to or args.configuration_values is not None or args.as_asked):
-        raise UsageError("--resume looks at an update as it was asked for: no flag of a new one goes with it")
+        raise UsageError("--resume follows an update as it was requested: it takes no flags of a new one")
     return found

@@ -73,7 +73,7 @@ def _check_source(request: Request, apply: Apply) -> None:
         f"--apply is of the live cluster: {what} does not go with it",
         "--demo --apply --dry-run shows what would be sent for the built-in cluster."
         if source.demo
-        else "Leave --apply away to look at what the snapshot says.",
+        else "Leave --apply out to see what the snapshot shows.",
     )
 
 
@@ -130,7 +130,7 @@ def _check_same(shown: Prepared, now: Prepared) -> None:
     if shown.same != now.same:
         raise Drifted(
             "the add-on is not as it was when the plan was shown",
-            "Nothing was sent. Somebody has changed it, its values or its fields meanwhile: look again.",
+            ("Nothing was sent. Another client changed it, its values or its fields meanwhile: check again."),
         )
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.findings import Finding
 
 ASKS_EKS_NOTHING = (
-    "a dry run asks EKS nothing: whether it takes the values, and which fields it finds in conflict, is foretold only"
+    "a dry run sends nothing to EKS: whether EKS accepts the values, and which fields conflict, is predicted only"
 )
 IN_A_SCRIPT = (
     "In a script: --yes --expect-changes N, with the number of fields that change by the plan that you have read, and "

@@ -171,7 +171,7 @@ def _followed(
             yield Following(expected, affected(request.addon, world.cluster), apply.watch_s), edges
         except KeyboardInterrupt:
             if journal.path.exists():  # it is written down before it is asked for
-                around.note(f"the update goes on in EKS; its journal is {journal.path}")
+                around.note(f"the update continues in EKS; its journal is {journal.path}")
             raise
 
 

@@ -105,7 +105,7 @@ def _refresh(world: CheckWorld, around: Surroundings) -> None:
 
     of = world.refreshes
     if isinstance(of, Unknown):
-        around.note(f"EKS was not asked to look anew: {of.why}")
+        around.note(f"the insights of EKS were not refreshed: {of.why}")
         return
-    around.note("EKS looks anew, which takes some minutes …")
+    around.note("EKS refreshes its insights, which takes some minutes …")
     around.note(refreshed(of, around.now, around.sleep))

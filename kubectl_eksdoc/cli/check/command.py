@@ -296,7 +296,7 @@ def _judging_something(checks: Sequence[Check], request: Request) -> None:
     if not checks:
         gates = sorted({each.gate.value for each in chosen(request.only) if each.gate is not None})
         where = f"Leave --gate out, or give --gate {' or '.join(gates)}." if gates else "Leave --gate out."
-        raise UsageError(f"none of {', '.join(request.only)} has to be mended before --gate {request.gate}", where)
+        raise UsageError(f"none of {', '.join(request.only)} has to be fixed before --gate {request.gate}", where)
     if request.files and not any(Code.of("api-in-manifest") in check.codes for check in checks):
         raise UsageError(
             f"nothing that was chosen judges the manifests of -f: that is {Code.of('api-in-manifest').name}",

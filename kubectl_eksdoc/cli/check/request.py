@@ -61,9 +61,7 @@ class Request:
             raise UsageError(f"{words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
         if args.symptom and (args.gate or args.only):
             other = "--gate" if args.gate else "--only"
-            raise UsageError(
-                f"--symptom chooses by itself what is looked at, and {other} does so, too", "Give one of them."
-            )
+            raise UsageError(f"--symptom selects what is checked, and {other} does so, too", "Give one of them.")
         source, files = SourceOptions.from_args(args).choice, tuple(dict.fromkeys(args.filename))
         if STDIN in files and source.snapshot == STDIN:
             raise UsageError("standard input is a snapshot or manifests, not both", "Save one of them to a file.")
@@ -72,7 +70,7 @@ class Request:
         if args.only == (_OF_FILES,) and not files:
             raise UsageError(f"--only {_OF_FILES} judges manifests, and none are given", "Name them with -f.")
         if args.refresh_insights and not source.live:
-            raise UsageError("--refresh-insights has EKS look anew, and is for a live cluster", "Leave it out.")
+            raise UsageError("--refresh-insights needs a live cluster", "Leave it out.")
         if args.refresh_insights and args.no_aws:
             raise UsageError("--refresh-insights asks EKS, and --no-aws leaves AWS out", "Give one of them.")
         if args.from_version is not None:

@@ -163,7 +163,7 @@ def _applied(
     if isinstance(found, Conflicting):
         who = "; ".join(f"{each.field} is {each.owner}'s" for each in found.conflicts)
         _note(asking, journal, {"entry": "refused", "why": who})
-        raise Drifted(f"somebody has taken the Corefile since: {who}", "Nothing was changed. Look again.")
+        raise Drifted(f"another client has changed the Corefile since: {who}", "Nothing was changed. Look again.")
     _note(asking, journal, {"entry": "applied"})
     return replace(view, applied=True, run=keeping.run, journal=str(journal.path), back=back)
 

@@ -180,11 +180,13 @@ def apply_from(args: argparse.Namespace, given: Given, dry: str, measured: bool)
             raise UsageError("flags that carry a change out are given without --apply", "Add --apply if you mean it.")
         return None
     if wished and found.resume:
-        raise UsageError("--resume looks at a change as it was begun: no wish goes with it", "Leave the wish away.")
+        raise UsageError(
+            "--resume follows a change as it was started: it takes no new settings", "Leave the wish away."
+        )
     if not wished and not found.resume:
         raise UsageError("--apply wants to know what: --set, --place or --autoscale", "For example --set lameduck=20s.")
     if found.resume and (found.yes or found.dry or found.resets or found.force):
-        raise UsageError("--resume looks at a change as it was begun: no flag of a new one goes with it")
+        raise UsageError("--resume follows a change as it was started: it takes no flags of a new one")
     return found
 
 

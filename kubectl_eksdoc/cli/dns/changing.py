@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 COMMAND = f"{NAME} --apply"
-_ASKS_NOBODY = "a dry run asks nobody; --dry-run=server asks the server"
+_ASKS_NOBODY = "a dry run sends no request; --dry-run=server asks the API server"
 
 
 def changing(request: Request, wishes: Wishes | None, apply: DnsApply | None, around: Surroundings) -> Answer:
@@ -57,7 +57,7 @@ def _check_source(asking: Asking) -> None:
     what = "--demo" if source.demo else "--snapshot"
     raise UsageError(
         f"--apply is of the live cluster: {what} does not go with it",
-        "Leave --apply away to look at what would be changed.",
+        "Leave --apply out to see what would be changed.",
     )
 
 
@@ -95,7 +95,7 @@ def _changed(asking: Asking, world: AddonWorld) -> Answer:
     if again.eks.arn != world.eks.arn or prepared(asking, again).same != ready.same:
         raise Drifted(
             "CoreDNS is not as it was when the change was shown",
-            "Nothing was changed. Somebody has changed it, its values or its fields meanwhile: look again.",
+            ("Nothing was changed. Another client changed it, its values or its fields meanwhile: check again."),
         )
     return change_following.carried_out(asking, apply, world, ready, view)
 

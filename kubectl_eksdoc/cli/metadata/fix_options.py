@@ -89,5 +89,5 @@ def fix_from(args: argparse.Namespace, request: Request) -> FixRequest | None:
     if request.pod:
         raise UsageError("--apply is of nodes, and a pod is named", "Name its node, or its group: --nodegroup NAME.")
     if found.resume and (found.dry != "none" or request.nodes or request.groups):
-        raise UsageError("--resume goes on with a fix as it was begun: no other nodes, and no dry run")
+        raise UsageError("--resume continues a fix as it was started: no other nodes, and no dry run")
     return found

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 COMMAND = f"{reading.NAME} --apply"
 _PROVES_LITTLE = (
-    "a dry run asks nobody: whether AWS and the API server take it is not known (--dry-run=server asks them)"
+    "a dry run sends no request: whether AWS and the API server accept it is unknown (--dry-run=server asks them)"
 )
 _PROVES_SOME = (
     "a dry run proves that EC2 or the API server would take the call, and not that pods reach the service then"
@@ -77,7 +77,7 @@ def _check_source(request: Request, fix: FixRequest) -> None:
         f"--apply is of the live cluster: {what} does not go with it",
         "--demo --apply --fix NAME --dry-run shows what would be done on the built-in cluster."
         if source.demo
-        else "Leave --apply away to look at what the snapshot says.",
+        else "Leave --apply out to see what the snapshot shows.",
     )
 
 
@@ -103,7 +103,7 @@ def _fixed(
     if not same_cluster or (now.chosen.act, now.forbidden) != (act, shown.forbidden):
         raise Drifted(
             "the nodes, or what makes them, are not as they were when the fix was shown",
-            "Nothing was changed. Somebody has changed them meanwhile: look again.",
+            "Nothing was changed. Another client changed them meanwhile: check again.",
         )
     return fix_following.carried_out(request, fix, active, again, act, view, around)
 

@@ -110,14 +110,15 @@ def active_from(args: argparse.Namespace, named: bool) -> Active | None:
     if found != Active(False, "", "", WAIT_S, Given(), ""):
         raise UsageError(
             "flags that make or change something are given without --active and without --apply",
-            "Add --active to measure it from pods, or --apply --fix NAME to mend it.",
+            "Add --active to test it from pods, or --apply --fix NAME to fix it.",
         )
     return None
 
 
 COMMAND = "imds-probe --active"
 _PROVES_LITTLE = (
-    "a dry run on this side asks nobody: pod security, webhooks, room on the nodes and the image show when it is done"
+    "a client-side dry run sends no request: pod security, webhooks, room on the nodes and the "
+    "image are tested only by the real run"
 )
 _PROVES_SOME = "the server was asked; room on the nodes and the image show when it is done"
 

@@ -256,8 +256,8 @@ def doubts(commands: Sequence[Invocation]) -> tuple[str, ...]:
 
 _MAPS_ROLES = Permission("patch", kinds.CONFIG_MAPS, "", SYSTEM)
 _TAKES_OVER = (
-    f"{_MAPS_ROLES.said} also changes aws-auth, by which many clusters map IAM roles to groups: whoever has it can "
-    "become administrator."
+    f"{_MAPS_ROLES.said} also changes aws-auth, by which many clusters map IAM roles to groups: a user with this "
+    "permission can become administrator."
 )
 _ELSEWHERE = " Journals of runs need not be there: --journal-namespace NAME, here and with drain run."
 

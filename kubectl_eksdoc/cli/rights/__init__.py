@@ -138,7 +138,7 @@ def codes_lost(right: Right) -> tuple[str, ...]:
 
 def _lost(right: Right) -> str:
     if right.required:
-        return "nothing can be said at all"
+        return "nothing can be checked"
     codes = right.unknown_without
     return f"unknown: {', '.join(codes)}" if codes else right.lost
 
@@ -162,10 +162,9 @@ def _for_reading(rights: Sequence[Right], command: str) -> str:
     custom = " and ".join(right.of for right in rights if right.resource.custom)
     role = f"eksdoc-{command.replace(' ', '-')}"
     return (
-        f"Without {' and '.join(str(r) for r in rights if r.required)} in all namespaces nothing can be said. "
-        "An administrator can allow all that this command reads, and bind it with kubectl create clusterrolebinding:\n"
-        f"    kubectl create clusterrole {role} --verb=list --resource={served}\n"
-        f"Where the cluster has them, also {custom}."
+        f"Without {' and '.join(str(r) for r in rights if r.required)} in all namespaces nothing can be checked. "
+        "An administrator can allow all that this command reads, and bind it with kubectl create clusterrolebinding:\n    kubectl create "
+        f"clusterrole {role} --verb=list --resource={served}\nWhere the cluster has them, also {custom}."
     )
 
 

@@ -39,7 +39,7 @@ PLAN = (*DRAIN_PLAN, _STOPS)
 
 JOURNAL_READ = (
     Right("list", kinds.CONFIG_MAPS, True, journal=True),
-    Right("get", kinds.LEASES, lost="it is not known whether somebody leads the run", journal=True),
+    Right("get", kinds.LEASES, lost="it is unknown whether a process leads the run", journal=True),
 )
 ASK = (*JOURNAL_READ, Right("patch", kinds.CONFIG_MAPS, True, journal=True))
 _JOURNAL = (
@@ -64,7 +64,7 @@ _RESTARTED = tuple(
 _DELETED = (
     Right("delete", kinds.PODS, lost=_NOT_DELETED, flag="--delete-past-budget", opt_in=permissions.DELETE_PODS),
 )
-_DETACHED = "a node is done without a look at the volumes of its pods: they may still be attached to it"
+_DETACHED = "a node is done without a check of the volumes of its pods: they may still be attached to it"
 READ_FOR_RUNS = tuple(
     replace(right, lost=_DETACHED) if right.resource is kinds.VOLUME_ATTACHMENTS else right
     for right in DRAIN_PLAN
@@ -200,12 +200,12 @@ INTERRUPTION = (
 )
 
 _NO_OBJECT = "what CoreDNS is judged by is unknown: how long it answers while it ends, or who scales it"
-_NO_NOTICES = "where CoreDNS is on Spot nodes of Karpenter: whether it hears of notices may be unknown"
+_NO_NOTICES = "where CoreDNS is on Spot nodes of Karpenter: whether it receives notices may be unknown"
 _COREDNS = (
     *(Right("list", resource, True) for resource in NOTHING_WITHOUT),
     Right("list", kinds.BUDGETS, lost="whether a budget keeps its pods from going all at once is unknown"),
     Right("list", kinds.ENDPOINT_SLICES, lost="which of its pods are asked is unknown"),
-    Right("list", kinds.AUTOSCALERS, lost="whether somebody scales it is unknown"),
+    Right("list", kinds.AUTOSCALERS, lost="whether an autoscaler scales it is unknown"),
     *(Right("get", resource, lost=_NO_OBJECT, namespace=SYSTEM) for resource in (kinds.DEPLOYMENTS, kinds.CONFIG_MAPS)),
 )
 COREDNS = (
@@ -215,7 +215,7 @@ COREDNS = (
     *(replace(each, lost=_NO_NOTICES) for each in _OF_KARPENTER),
 )
 
-_BY_LOG = "whether a pod has taken a new Corefile up is told by its log alone"
+_BY_LOG = "whether a pod has loaded a new Corefile shows only in its log"
 _BY_METRIC = "whether a pod that refuses a new Corefile, or has started since, runs it is not known"
 _HAND_MADE = "a CoreDNS that EKS does not manage is not changed"
 _OF_ADDON = (
@@ -247,7 +247,7 @@ METRICS = Resource("", "/metrics", namespaced=False)
 SECRETS = Resource("Secret", "secrets")
 
 _UNCOUNTED = "whether the API server has had requests for APIs that go is unknown"
-_UNWRITTEN = "in which version these objects were written is unknown, where one of their versions goes on the way"
+_UNWRITTEN = "in which version these objects were written is unknown, where the upgrade removes one of their versions"
 _REFUSED = "whether manifests of these would be refused today is unknown"
 _NO_RELEASES = "which API versions the releases of Helm use is unknown"
 

@@ -91,4 +91,4 @@ def _is_needed(right: Right, flags: Collection[str]) -> bool:
 
 
 NOTHING_WITHOUT = (kinds.NODES, kinds.PODS)
-"""Without these nothing can be said at all."""
+"""Without these nothing can be checked."""

@@ -199,7 +199,7 @@ class Carrying:
             again = self._again("rollback", JOURNAL_NAMESPACE)
             return f"Take back what it did, by the notes on its nodes: {again}"
         if not self._stands and self._command == "drain run":
-            return "Nothing was changed: once that is mended, run it again."
+            return "Nothing was changed: fix that, and run it again."
         again = self._again("rollback" if self._command == "drain rollback" else "resume")
         if isinstance(error, LocalJournalError):
             return f"On another machine, or here with XDG_STATE_HOME set to another folder, go on: {again}"

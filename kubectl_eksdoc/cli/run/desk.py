@@ -84,7 +84,7 @@ class RunDesk:
         plan = PlanRequest(self._reach(), SourceChoice(), targeting, policy)
         wanted = NewRun(plan, self._namespace, Limits())
         read = new_run.read_and_plan(wanted, notes.around)
-        check_drift(promise_of(shown.plan), read.plan, "this plan was made", "ctrl+r reads it anew: look at it again.")
+        check_drift(promise_of(shown.plan), read.plan, "this plan was made", "ctrl+r reads it again.")
         if not read.nodes:
             raise UsageError("no node of the plan can be drained", "[4] says what is in the way, and what helps.")
         new_run.check_others(wanted, notes.around)(read.cluster, read.plan)

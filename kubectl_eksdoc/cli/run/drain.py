@@ -188,7 +188,7 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     limits, hooks = run_options.limits_from(args), run_options.hooks_from(args)
     carried = "" if args.run_id is None else rest.check_id(args.run_id)
     if carried and dry:
-        raise UsageError(f"{rest.FLAG} goes on with a run, and a dry run does nothing", "Leave one of them out.")
+        raise UsageError(f"{rest.FLAG} resumes a run, and a dry run does nothing", "Leave one of them out.")
     wanted = NewRun(plan, namespace, limits, hooks)
     return _Request(wanted, given, dry, saved, carried, _how_inside(args, wanted))
 

@@ -18,7 +18,7 @@ from kubectl_eksdoc.flows.run.draining import Wish, Wished
 from kubectl_eksdoc.model.journal import Phase
 from kubectl_eksdoc.render.run import events
 
-UNREAD = "nobody reads its output any more"
+UNREAD = "its output is no longer read"
 """Why it stops, as when its terminal is closed: what it does could not be seen."""
 
 Told = Callable[[], int]

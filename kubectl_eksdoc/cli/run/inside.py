@@ -50,7 +50,7 @@ def check(wanted: NewRun) -> None:
         )
     if wanted.plan.policy.delete_past_budget:
         raise UsageError(
-            "--delete-past-budget must be typed back by whoever runs it, and nobody sits in the cluster",
+            "--delete-past-budget needs a typed confirmation, which is not possible in the cluster",
             "Run it here, or leave those pods' nodes out.",
         )
 
@@ -184,8 +184,10 @@ def _manifests(
     about = (
         f"kubectl eksdoc {__version__}: a Job drains {confirming.NODES.said(read.nodes)} of {cluster}, as run "
         f"{errand.instance}. It begins when it is created.",
-        f"Its pod runs on none of the {away.count} targets{rather}. "
-        "If it is killed, another pod goes on with the same run.",
+        (
+            f"Its pod runs on none of the {away.count} targets{rather}. If it is killed, another pod resumes the same "
+            "run."
+        ),
         "It does nothing (exit code 7) if the cluster is not as in its plan any more.",
         "Create it with --apply, or by: kubectl create -f FILE",
     )

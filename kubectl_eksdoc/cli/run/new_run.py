@@ -134,7 +134,7 @@ def _check_typed(read: Read, fresh: Read) -> None:
     typed = {eviction.pod.uid for eviction in read.plan.past_budgets}
     others = [eviction.pod.key for eviction in fresh.plan.past_budgets if eviction.pod.uid not in typed]
     if others:
-        what = f"{', '.join(others)} would be deleted past its budget, and is not the pod whose name was typed back"
+        what = f"{', '.join(others)} would be deleted past its budget, and is not the pod whose name was typed"
         raise Drifted(what, f"Nothing was done. {PLAN_AGAIN}")
 
 

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 
 NOT_KNOWN = (
-    "Not known: which pods it evicted or deleted, which workloads it restarted, whether somebody uncordoned a node of "
-    "it and cordoned it again since. Nodes whose notes somebody removed are not found."
+    "Not known: which pods it evicted or deleted, which workloads it restarted, whether another "
+    "client uncordoned a node of it and cordoned it again since. Nodes whose annotations were "
+    "removed are not found."
 )
 """What a run without a journal cannot tell any more."""
 
@@ -84,12 +85,12 @@ class Noted:
             why = f"whether it is over cannot be told: its journal in namespace {found.namespace} cannot be read"
             return f"{carry} the notes of run {found.run}, and {why} ({found.unread})"
         if found.gone:
-            why = f"its journal is not in namespace {found.namespace} any more: nobody can tell whether it is over"
+            why = f"its journal is not in namespace {found.namespace} any more: it is unknown whether it is over"
             return f"{carry} the notes of run {found.run}, and {why}"
         where = f"journal in namespace {found.namespace}; {carry} its notes"
         if found.led and found.there is not None:
             return f"another drain is under way: run {found.run}, led by {found.there.leader}, {where}"
-        return f"run {found.run} is not over, and nobody leads it; {where}"
+        return f"run {found.run} is not over, and no process leads it; {where}"
 
     def _remedy(self, found: FoundRun) -> str:
         if found.gone:

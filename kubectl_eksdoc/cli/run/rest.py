@@ -146,7 +146,7 @@ def asked_of(run: str, journaled: Journaled) -> Asked:
         raise UsageError(f"run {run} was rolled back: there is nothing to go on with", "Begin a new run.")
     if journaled.begun is None:
         hint = "Begin a new run; what this one did to nodes is taken back by: kubectl eksdoc drain rollback " + run
-        raise UsageError(f"the journal of run {run} does not say how it began, so nobody can go on with it", hint)
+        raise UsageError(f"the journal of run {run} does not say how it began, so it cannot be resumed", hint)
     return asked_again(journaled.begun.asked, f"run {run}")
 
 
@@ -215,7 +215,7 @@ def _gone_on_with(wanted: NewRun, run: str, around: Surroundings) -> Answer | No
     ahead, stands = found
     if isinstance(ahead, Over):
         return _over(run, ahead, around)
-    around.note(f"run {run} is there already: it goes on")
+    around.note(f"run {run} exists already: it is resumed")
     asked = asked_of(run, stands)
     with carrying.answering({"run": run}, wanted.limits, resumed=True), carrying.open(TAKES_S) as world:
         ahead, _ = _found(runs, run) or (ahead, stands)  # somebody may have asked for something meanwhile
@@ -280,5 +280,5 @@ def _over(run: str, how: Over, around: Surroundings) -> Answer:
     around.note(f"run {run} has ended already: {how.why}")
     if how.whole:
         return Answer("", exits.CLEAN)
-    around.note("it does not go on by itself; drain resume goes on, drain rollback takes the cordons back")
+    around.note("it does not continue automatically; drain resume continues it, drain rollback uncordons the nodes")
     return Answer("", exits.STOPPED)

@@ -140,7 +140,7 @@ def _check_removed(request: RunRequest, around: Surroundings) -> None:
     for found in noted.found(reader.read((kinds.NODES,)).nodes, request.run):
         if found.gone:
             raise UsageError(
-                f"the journal of run {found.run} is gone: nobody can tell what it was asked for, or what is left of it",
+                f"the journal of run {found.run} is gone: it is unknown what was requested, and what is left of it",
                 f"Take back what it did to nodes, and begin a new one: {noted.command('rollback', found)}",
             )
         if request.run and found.namespace != request.namespace:

@@ -100,7 +100,7 @@ def _kept(runs: Runs, run: RunSummary, nodes: tuple[Node, ...]) -> ToGiveBack:
 def _removed(found: FoundRun, request: RunRequest, around: Surroundings) -> ToGiveBack:
     if found.led and found.namespace != request.namespace:
         raise Locked(
-            f"the journal of run {found.run} is gone, and somebody still holds the lock in namespace {found.namespace}",
+            f"the journal of run {found.run} is gone, and the lock is still held in namespace {found.namespace}",
             "Nothing was done. A run without its journal ends within a minute: try again then.",
         )
     around.note(f"the journal of run {found.run} is gone: it is taken back by the notes on its nodes. {NOT_KNOWN}")

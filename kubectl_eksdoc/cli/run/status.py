@@ -296,7 +296,7 @@ def _held(runs: Runs) -> tuple[Held | None, tuple[str, ...]]:
     try:
         return runs.lock(), ()
     except Forbidden as error:
-        return None, (f"whether somebody leads a run is not known: {error.message} (missing right: {error.missing})",)
+        return None, (f"whether a process leads a run is unknown: {error.message} (missing right: {error.missing})",)
 
 
 # ``kubectl eksdoc drain pause`` and ``abort``: ask whoever leads a run, from any machine.
@@ -364,7 +364,9 @@ def _ask(command: str, wanted: Phase, args: argparse.Namespace, words: Sequence[
 
         raise rights.explained(error, command) from error
     if answer is None:
-        around.note(f"nobody leads run {run.run}, so nothing is evicted; drain resume goes on, drain rollback ends it")
+        around.note(
+            f"no process leads run {run.run}, so nothing is evicted; drain resume continues it, drain rollback ends it"
+        )
     return answer or Answer("")
 
 
@@ -388,5 +390,5 @@ def asked(runs: Runs, run: RunSummary, wanted: Phase, keeping: Keeping, around: 
         return None
     raise JournalError(
         f"{run.leader} has not answered within {ANSWERS_S:.0f} s, and renews the lock",
-        "What was asked stays written in its journal; drain status shows whether it is heard.",
+        "The request stays in its journal; drain status shows whether it was received.",
     )

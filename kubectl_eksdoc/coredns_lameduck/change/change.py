@@ -57,7 +57,7 @@ def _others(facts: DnsFacts) -> Iterator[Refused]:
     read = cluster.read_of(kinds.AUTOSCALERS)
     if not read.known:
         yield Refused(
-            f"whether somebody scales CoreDNS already is not known: {read.resource.full_name}: {read.detail}",
+            f"whether CoreDNS is scaled already is unknown: {read.resource.full_name}: {read.detail}",
             "Two autoscalers would undo each other's work.",
             f"list {read.resource.full_name}",
         )
@@ -161,7 +161,7 @@ def changed(facts: DnsFacts, wishes: Wishes, kubernetes: str) -> Change:
     if isinstance(addon, Absent):
         return _of_self_managed(facts, wishes)
     if isinstance(addon.values, Unknown):
-        hint = "What would be sent replaces them as a whole: look at them (aws eks describe-addon)."
+        hint = "What would be sent replaces them as a whole: check them (aws eks describe-addon)."
         why = Refused(f"the add-on's values of today are not known: {addon.values.why}", hint, addon.values.missing)
         return Change(wishes, True, addon.addon.version, refusals=(why,))
     return _of_addon(facts, addon, addon.values, wishes, kubernetes)

@@ -49,7 +49,7 @@ def edited(facts: DnsFacts, seconds: int) -> Edited | tuple[Refused, ...]:
     if isinstance(corefile, Absent):
         return (Refused(f"there is no Corefile to change: {corefile.said}", "Is CoreDNS what answers here?"),)
     if isinstance(corefile, Refusal):
-        return (Refused(f"the Corefile of today cannot be parsed: {corefile}", "Mend it first."),)
+        return (Refused(f"the Corefile of today cannot be parsed: {corefile}", "Fix it first."),)
     if is_digest(corefile.text):
         return (
             Refused(
@@ -99,9 +99,9 @@ def not_starting(facts: DnsFacts) -> Iterator[Refused]:
     text = facts.text
     if isinstance(text, (Absent, Unknown)):
         why, missing = (text.said, "") if isinstance(text, Absent) else (text.why, text.missing)
-        yield Refused(f"whether pods made anew would start is not known: {why}", "", missing or "the Corefile")
+        yield Refused(f"whether recreated pods would start is unknown: {why}", "", missing or "the Corefile")
     for each in stoppers(facts):
-        yield Refused(f"it makes pods anew, and none would come up: {each.message}", "Mend the Corefile first.")
+        yield Refused(f"it recreates pods, and none would start: {each.message}", "Fix the Corefile first.")
 
 
 def has_reload(text: str) -> bool:

@@ -163,8 +163,8 @@ def landing(facts: DnsFacts, affinity: Doc) -> Landing | Refused:
     running = [pod for pod in facts.pods if not pod.deleting]
     if not running:
         return Refused(
-            "whether CoreDNS would find nodes is not known: none of its pods runs, of which it could be told",
-            "Mend what keeps them away first.",
+            "whether CoreDNS could be scheduled is unknown: none of its pods runs",
+            "Fix what prevents that first.",
             "a pod of CoreDNS",
         )
     model = min(running, key=lambda pod: (not pod.node, pod.name))
@@ -318,7 +318,7 @@ def _today(facts: DnsFacts, values: Doc, schema: SchemaPaths | None) -> tuple[st
         return "the live Deployment", live
     allowed = schema.of((KEY,)) if schema is not None else None
     default = of_schema(allowed.default) if allowed is not None and allowed.has_default else {}
-    return ("the default of the schema", default) if default else ("nobody's: there was none", {})
+    return ("the default of the schema", default) if default else ("none: it did not exist", {})
 
 
 def _spread(facts: DnsFacts, values: Doc, schema: SchemaPaths | None) -> list[Doc]:

@@ -73,7 +73,7 @@ def scale_wished(text: str) -> Scale | Refused:
     found = Scale(int(low), int(high))
     if found.least < LEAST_REPLICAS:
         return Refused(
-            f"at least {LEAST_REPLICAS} replicas are needed: with {low}, nobody answers while it is replaced"
+            f"at least {LEAST_REPLICAS} replicas are needed: with {low}, DNS lookups fail while it is replaced"
         )
     if found.most > MOST_REPLICAS:
         return Refused(f"{high} replicas are more than the add-on takes, which is {MOST_REPLICAS}")

@@ -73,7 +73,7 @@ def _pods(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
     ready = [pod for pod in pods if pod.ready]
     wanted = max(of.replicas if of is not None else 0, len(pods))
     if not pods:
-        events = Remedy("Nobody makes them: the events say why.", f"kubectl describe deployment coredns -n {SYSTEM}")
+        events = Remedy("They are not created: see the events.", f"kubectl describe deployment coredns -n {SYSTEM}")
         yield Finding.of(
             "dns-failing/no-pod", DEPLOYMENT, remedy=(events if wanted else Remedy("Scale it up.", scale_to(2)),)
         )

@@ -221,7 +221,7 @@ def _replicas(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
         Status.FAIL,
         DEPLOYMENT,
         f"it has {_count(of.replicas)}"
-        + (": while that one is replaced, nobody answers" if of.replicas == 1 else "")
+        + (": while that one is replaced, DNS lookups fail" if of.replicas == 1 else "")
         + f"; EKS's formula wants {wanted} for {len(facts.cluster.nodes)} nodes",
         remedy=(
             Remedy("Scale it up.", scale_to(wanted)),

@@ -127,11 +127,11 @@ def said(plan: MeasurePlan, measured: Measured) -> Iterator[str]:
     for each in ended:
         if each.answered_s is not None:
             least = "at least " if each.until_end else ""
-            yield f"{each.pod} answered for {least}{each.answered_s} s after it was told to end"
+            yield f"{each.pod} answered for {least}{each.answered_s} s after it began to terminate"
     until = lost_until_s(plan, measured)
     known = [each.answered_s for each in ended if each.answered_s is not None]
     if until is not None:
-        yield f"the service lost answers until {until} s after a pod was told to end"
+        yield f"the service lost answers until {until} s after a pod began to terminate"
     elif known and not any(each.until_end for each in ended):
         yield f"every node that asked sent elsewhere within {max(known)} s: no answer was lost"
 
@@ -298,7 +298,7 @@ def _unknown(message: str, missing: str, evidence: tuple[str, ...] = ()) -> Find
     )
 
 
-_AGAIN = Remedy("Mend what kept it from being measured, and measure again.")
+_AGAIN = Remedy("Fix what prevented the measurement, and measure again.")
 
 
 def _pod_of(plan: MeasurePlan, stream: Stream) -> str:

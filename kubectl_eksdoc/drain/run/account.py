@@ -123,7 +123,7 @@ def phase_words(journaled: Journaled, led: bool) -> str:
     """Where it stands: a run that nobody leads does not go on by itself, whatever its journal says last."""
     if journaled.phase is Phase.ENDED:
         return journaled.ended or Phase.ENDED.value
-    return journaled.phase.value if led else f"{journaled.phase.value}, and nobody leads it"
+    return journaled.phase.value if led else f"{journaled.phase.value}, and no process leads it"
 
 
 # Runs by what they noted on nodes: it is all that a cluster has of a run whose journal somebody removed.

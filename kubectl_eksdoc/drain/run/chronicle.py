@@ -199,4 +199,4 @@ class Chronicle:
 
 def _why(moment: Moment) -> str:
     """Why nothing more is asked for, never "": a journal says of some only who wanted it so, or not even that."""
-    return moment.why or (f"by {moment.subject}" if moment.subject != THE_DRAIN else "nobody wrote down why")
+    return moment.why or (f"by {moment.subject}" if moment.subject != THE_DRAIN else "no reason was recorded")

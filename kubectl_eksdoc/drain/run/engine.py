@@ -49,7 +49,7 @@ from kubectl_eksdoc.model.acts import Errand
 from kubectl_eksdoc.model.pods import Pod
 
 UNSURE = (Step.ASKED, Step.ACCEPTED, Step.IN_DOUBT)
-"""Of a pod in these nobody knows whether it goes."""
+"""Of a pod in these it is unknown whether it goes."""
 
 GOING = (Step.REPLACED, Step.LEAVING)
 """Of a pod in these it is known that it goes, whatever this run does."""

@@ -26,7 +26,7 @@ _AS_OTHERS_DO = DrainPolicy(
 )
 """What others may do to pods is not known: so the most."""
 
-SOMEBODY = "somebody (it is cordoned)"
+SOMEBODY = "another client (it is cordoned)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def drained_by_others(cluster: Cluster, names: frozenset[str] = frozenset()) -> 
         found.append(
             OthersNode(
                 node.name,
-                who[node.name] or "nobody yet",
+                who[node.name] or "no client yet",
                 pods,
                 0.0 if not pods else left_s.get(node.name),
                 _run(node),
@@ -118,7 +118,7 @@ def _pod(pod: Pod, budgets: tuple[Budget, ...]) -> PodLeft:
             healthy = f"{status.current} of {status.expected} healthy, {status.desired} must stay"
             return PodLeft(pod.key, False, budget.key, f"budget {budget.key} lets none go ({healthy})")
     key = budgets[0].key if budgets else ""
-    return PodLeft(pod.key, False, key, f"budget {key} would let it go now" if key else "nothing keeps it")
+    return PodLeft(pod.key, False, key, f"budget {key} would allow its eviction now" if key else "nothing keeps it")
 
 
 def _left_s(cluster: Cluster, nodes: list[Node]) -> dict[str, float]:

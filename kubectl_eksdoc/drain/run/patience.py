@@ -148,7 +148,7 @@ def alarm(pursuit: Pursuit, now_s: float, blocked_s: float) -> str:
         whose = f"budget {pursuit.eviction.budget}" if pursuit.eviction.budget else "its budget"
         return f"the controller of {whose} has been behind for {in_words(now_s - since_s)}: {pursuit.said}"
     if trouble is Trouble.SERVER and times >= DOUBTS:
-        then = f"it is asked for ever more slowly, and given up if that goes on for {in_words(blocked_s)}"
+        then = f"its eviction is retried more and more slowly, and given up after {in_words(blocked_s)}"
         return f"{times} answers in a row tell nothing of whether it goes: {pursuit.said}; {then}"
     return ""
 
@@ -204,7 +204,7 @@ class Stopping:
     def why_abandoned(self, node: DrainedNode) -> str:
         there = self._board.seen.nodes.get(node.name)
         foreign = foreign_drain(there) if there is not None else None
-        who = "it is not in the cluster any more" if there is None else "whoever was draining it is not any more"
+        who = "it is not in the cluster any more" if there is None else "the other client no longer drains it"
         who = foreign.said if foreign is not None else who
         return f"{who}, and none of its pods has gone for {in_words(self._blocked_s)}"
 

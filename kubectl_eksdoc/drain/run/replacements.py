@@ -80,8 +80,10 @@ class Replacements:
 # controls).
 
 
-JOINED = "it joined meanwhile, and what is evicted has to land on it"
-EMPTY = "it was empty when the run began: an autoscaler would remove it first, and what is evicted has to land on it"
+JOINED = "it joined meanwhile, and evicted pods must be scheduled onto it"
+EMPTY = (
+    "it was empty when the run began: an autoscaler would remove it first, and evicted pods must be scheduled onto it"
+)
 
 _NEVER_REMOVED = (NodeOwner.FARGATE, NodeOwner.HYBRID)
 """A Fargate node lives and dies with its pod, a hybrid one is somebody's machine."""

@@ -175,7 +175,7 @@ def _more(stands: Journaled) -> Iterator[str]:
         yield f"Given back as they were before: {', '.join(back)}."
     if stands.in_doubt:
         doubts = (f"{change.intent.verb.value} {_subject(change.intent)}" for change in stands.in_doubt)
-        yield f"What came of these is not in it: {', '.join(doubts)}."
+        yield f"The results of these are not in it: {', '.join(doubts)}."
 
 
 def _subject(intent: Intent) -> str:
@@ -185,7 +185,7 @@ def _subject(intent: Intent) -> str:
 # A run as its events tell it again: those of ``drain run -o json``, and of ``drain resume`` behind them.
 
 
-GONE_ON_WITH = "somebody went on with it"
+GONE_ON_WITH = "another process continued it"
 
 _OF_NODES = frozenset(
     (

@@ -324,7 +324,7 @@ def _of_nodes(engine: Engine, now_s: float) -> Iterator[Reason]:
                 node.name, said[node.phase], now_s - node.since_s, remedy=kubectl("describe", "node", node.name)
             )
         elif node.phase is Phase.CORDONED and (needs := engine.needs(node.name)):
-            yield Reason(node.name, f"it waits for new nodes in the place of {', '.join(needs)}")
+            yield Reason(node.name, f"it waits for new nodes that replace {', '.join(needs)}")
 
 
 def _of_ends(engine: Engine, usual: Mapping[str, float], now_s: float) -> Iterator[Reason]:

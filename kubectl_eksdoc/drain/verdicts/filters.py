@@ -28,7 +28,7 @@ _KUBECTLS_GROUPS = ("apps", "extensions")
 _STAYS_BECAUSE = {
     Filter.POD_SELECTOR: "not selected by --pod-selector",
     Filter.SKIP_DELETED: "being deleted for longer than --skip-wait-for-delete-timeout: not waited for",
-    Filter.DAEMON_SET: "its DaemonSet would bring it straight back: it goes with the node",
+    Filter.DAEMON_SET: "its DaemonSet would recreate it at once: it stays until the node ends",
     Filter.MIRROR: "a static pod: the kubelet owns it",
 }
 

@@ -93,7 +93,7 @@ def _evicted_of(survey: Survey, job: Job) -> int:
 def _why_fatal(job: Job, evicted: int) -> str:
     """Why the evictions end the Job as failed, or ""."""
     if job.fails_on_disruption:
-        return "evicting a pod fails the Job, or its index for good: its podFailurePolicy says so of disruptions"
+        return "evicting a pod fails the Job, or its index for good: its podFailurePolicy says this for disruptions"
     if job.backoff_limit_per_index == 0:
         return "evicting a pod fails its index, and with it the Job in the end: backoffLimitPerIndex is 0"
     if job.failed + evicted > job.backoff_limit:

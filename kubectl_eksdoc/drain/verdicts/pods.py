@@ -56,7 +56,7 @@ def comes_back(survey: Survey, pod: Pod) -> Said | None:
                 reason=reason,
             )
         )
-    return _unread_owner(survey, pod, Code.of("pod-returns"), "whether pods come back to the node they left")
+    return _unread_owner(survey, pod, Code.of("pod-returns"), "whether pods are rescheduled onto the same node")
 
 
 def _keep_away(survey: Survey, pod: Pod) -> Remedy:

@@ -75,8 +75,10 @@ def _never_allows(survey: Survey, budget: Budget, counted: Sequence[Pod]) -> Ite
         )
     else:
         yield Remedy(
-            "No other rule lets one of its pods go: have its owners take the budget away for the drain. Way back: "
-            f"{commands.shell('kubectl', 'apply', '-f', commands.file_of(budget.name))}.",
+            (
+                "No other rule allows the eviction of its pods: have its owners remove the budget for the "
+                f"drain. Rollback: {commands.shell('kubectl', 'apply', '-f', commands.file_of(budget.name))}."
+            ),
             commands.in_turn(
                 commands.saved("pdb", budget.name, budget.namespace),
                 commands.kubectl("delete", "pdb", budget.name, budget.namespace),
@@ -154,7 +156,7 @@ def _change(budget: Budget, to: Budget) -> str:
 
 
 def _way_back(budget: Budget) -> str:
-    return f"Way back: {_change(budget, budget)}"
+    return f"Rollback: {_change(budget, budget)}"
 
 
 def _rule(budget: Budget) -> str:
@@ -176,7 +178,7 @@ def _unhealthy(budget: Budget, counted: Sequence[Pod]) -> Iterable[Remedy]:
     )
     if not budget.always_allows_unhealthy and any(not pod.ready for pod in counted):
         yield Remedy(
-            "Let pods that are not Ready go (Kubernetes 1.27 and later): they serve nobody.",
+            "Let pods that are not Ready go (Kubernetes 1.27 and later): they receive no traffic.",
             commands.patch(
                 "pdb", budget.name, budget.namespace, '{"spec": {"unhealthyPodEvictionPolicy": "AlwaysAllow"}}'
             ),
@@ -195,7 +197,7 @@ def _without_scale(survey: Survey, budget: Budget, counted: Sequence[Pod]) -> It
         )
     else:
         show = commands.kubectl("describe", "pdb", budget.name, budget.namespace)
-        yield Remedy(f"{text} Have its owners mend the budget.", show, When.TOMORROW)
+        yield Remedy(f"{text} Have its owners fix the budget.", show, When.TOMORROW)
     if _jobs_only(counted):
         yield _let_finish(budget)
 

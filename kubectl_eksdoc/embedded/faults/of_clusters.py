@@ -93,7 +93,7 @@ def _deleted(given: Given) -> Trouble:
     def happen(plane: ControlPlane, chance: Chance, note: Note) -> None:
         pods = [pod.key for pod in plane.store.list(PODS) if fnmatchcase(_pod(pod.key), given.text or "*")]
         if pods and mishaps.delete(plane, *(key := chance.one_of(pods))):
-            note(_pod(key), "was deleted by somebody else")
+            note(_pod(key), "was deleted by another client")
 
     return Trouble(happen, given.at_s, given.share)
 
@@ -101,7 +101,7 @@ def _deleted(given: Given) -> Trouble:
 def _restarted(given: Given) -> Trouble:
     def happen(plane: ControlPlane, chance: Chance, note: Note) -> None:
         plane.restart()
-        note(CONTROL_PLANE, "has crashed and begun anew")
+        note(CONTROL_PLANE, "has crashed and restarted")
 
     return Trouble(happen, given.at_s, given.share)
 
@@ -127,7 +127,7 @@ CLUSTERS = (
     ),
     Named(
         "stuck-finalizers",
-        "the pods that are there have a finalizer that nobody takes away",
+        "the existing pods have a finalizer that is never removed",
         _held,
         Of.PODS,
         Takes.PODS,
@@ -142,7 +142,7 @@ CLUSTERS = (
     ),
     Named(
         "budgets-late",
-        "the disruption controller looks at budgets so many seconds later, and their status lags",
+        "the disruption controller processes budgets this many seconds late, and their status lags",
         _late,
         Of.SYNCS,
         Takes.SECONDS,
@@ -192,30 +192,30 @@ CLUSTERS = (
     ),
     Named(
         "controllers-restart",
-        "controllers and scheduler crash, and begin anew with what is stored",
+        "controllers and scheduler crash, and restart from the stored state",
         _restarted,
         Of.MINUTES,
     ),
     Named(
         "other-cordons",
-        "somebody else cordons a node",
-        _on_a_node(mishaps.cordon, "was cordoned by somebody else"),
+        "another client cordons a node",
+        _on_a_node(mishaps.cordon, "was cordoned by another client"),
         Of.MINUTES,
         Takes.NODE,
     ),
     Named(
         "other-uncordons",
-        "somebody else uncordons a node",
-        _on_a_node(mishaps.uncordon, "was uncordoned by somebody else"),
+        "another client uncordons a node",
+        _on_a_node(mishaps.uncordon, "was uncordoned by another client"),
         Of.MINUTES,
         Takes.NODE,
     ),
     Named(
         "other-drains",
-        "somebody else cordons a node and evicts its pods, once",
-        _on_a_node(mishaps.drain, "was drained by somebody else"),
+        "another client cordons a node and evicts its pods, once",
+        _on_a_node(mishaps.drain, "was drained by another client"),
         Of.MINUTES,
         Takes.NODE,
     ),
-    Named("pod-deleted", "somebody else deletes a pod, asking no budget", _deleted, Of.MINUTES, Takes.PODS),
+    Named("pod-deleted", "another client deletes a pod, ignoring budgets", _deleted, Of.MINUTES, Takes.PODS),
 )

@@ -60,7 +60,7 @@ REQUESTS = (
     ),
     Named(
         "budget-unseen",
-        "429 with Retry-After: 10: evictions are refused as by a budget that its controller has not looked at yet",
+        ("429 with Retry-After: 10: evictions are refused as for a budget that its controller has not processed yet"),
         _evicting(lambda given: faults.processing(given.text)),
         Of.REQUESTS,
         Takes.BUDGET,
@@ -80,13 +80,13 @@ REQUESTS = (
     ),
     Named(
         "server-timeout",
-        "504: the server gave up waiting, and what was asked is done all the same",
+        "504: the server timed out, and the request is executed all the same",
         _any(lambda given: faults.timed_out()),
         Of.REQUESTS,
     ),
     Named(
         "conflict",
-        "409: updates and patches are refused, as somebody else wrote in between",
+        "409: updates and patches are refused, as another client wrote in between",
         lambda given: Fault(faults.conflicting, method=UPDATES, share=given.share),
         Of.REQUESTS,
     ),
@@ -121,7 +121,7 @@ REQUESTS = (
     ),
     Named(
         "slow",
-        "the server hears of a request so many real seconds late",
+        "the server receives a request this many real seconds late",
         _any(lambda given: Delayed(given.number)),
         Of.REQUESTS,
         Takes.SECONDS,
@@ -131,14 +131,14 @@ REQUESTS = (
     Named("reset", "the connection breaks, and nothing was done", _any(lambda given: Lost()), Of.REQUESTS),
     Named(
         "answer-lost",
-        "the connection breaks when it was done, and nobody is told",
+        "the connection breaks after the request was executed, and the client gets no answer",
         _any(lambda given: Lost(Moment.AFTER)),
         Of.REQUESTS,
     ),
     Named("cut-short", "the connection breaks in the middle of an answer", _any(lambda given: CutShort()), Of.REQUESTS),
     Named(
         "repeated",
-        "the server hears of a write twice, as by a proxy that tries again",
+        "the server receives a write twice, as from a proxy that retries",
         _writing(lambda given: Doubled()),
         Of.REQUESTS,
     ),

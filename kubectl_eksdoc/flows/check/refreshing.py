@@ -47,12 +47,12 @@ def refreshed(
     state: Refresh | Unknown = of.begin()
     while isinstance(state, Refresh) and state.status not in (_COMPLETED, _FAILED):
         if (now() - begun).total_seconds() >= wait_s:
-            return f"EKS has not looked anew within {wait_s / 60:g} minutes: what follows may be older."
+            return f"EKS has not refreshed its insights within {wait_s / 60:g} minutes: what follows may be older."
         sleep(PAUSE_S)
         state = of.state()
     if isinstance(state, Unknown):
-        return f"Whether EKS has looked anew is not known: {state.why}. What follows may be older."
+        return f"Whether EKS has refreshed its insights is unknown: {state.why}. What follows may be older."
     if state.status == _FAILED:
         said = f": {state.said}" if state.said else ""
-        return f"EKS could not look anew{said}. What follows is older."
-    return "EKS has looked anew."
+        return f"EKS could not refresh its insights{said}. What follows is older."
+    return "EKS has refreshed its insights."

@@ -34,8 +34,8 @@ def carry_out(act: Act, begun: Doc, token: str, world: FixWorld, watch_s: float 
     """
     world.journal.write({"entry": "begun", **begun, "token": token, "act": to_doc(act)})
     if world.told():
-        note(world, {"entry": "refused", "why": "it was told to stop"})
-        raise Stopped("it was told to stop before anything was asked for", "Nothing was changed.")
+        note(world, {"entry": "refused", "why": "it was stopped"})
+        raise Stopped("it was stopped before anything was requested", "Nothing was changed.")
     return go_on(act, token, world, watch_s)
 
 

@@ -147,7 +147,7 @@ class _Instances:
                 self.world.tell(f"{self._part(each, now)}: it is left as it is")
                 continue
             if self.world.told():
-                return "it was told to stop"
+                return "it was stopped"
             left = self._ask(each)
             if left:
                 return left
@@ -192,7 +192,7 @@ class _Instances:
                 now = self._read()
             except AwsError as error:
                 self.world.tell(f"AWS does not answer: {error.message}")
-                return f"what became of it is not known: {error.message}"
+                return f"the result is unknown: {error.message}"
             parts = [of_instance(each, now[each.instance]) for each in self.asked]
             for part in parts:
                 if part.became is Became.DONE and self.said.get(part.what) != str(part):
@@ -323,8 +323,8 @@ def _update(act: OnTemplate, number: int, token: str, world: FixWorld) -> str:
         raise
     except AwsError as error:
         note(world, {"entry": "in-doubt", "what": "update", "why": error.message})
-        hint = f"If it has, it goes on in EKS. --resume looks for it first, and begins none beside it. {error.hint}"
-        raise AwsError(f"nobody knows whether the update has begun: {error.message}", hint) from error
+        hint = f"If it has, it continues in EKS. --resume looks for it first, and starts no second one. {error.hint}"
+        raise AwsError(f"it is unknown whether the update has begun: {error.message}", hint) from error
     note(world, {"entry": "asked", "update": update.id})
     world.tell(f"node group {act.group}: update {update.id} to version {number} has begun")
     return update.id
@@ -346,7 +346,7 @@ def _followed(
                 more = f" (by the node group itself: {told.said if isinstance(told, Absent) else told.why})"
             line = f"update {ident}: {stage.value}{more}"
         except AwsError as error:
-            line = f"AWS does not answer; the update goes on in EKS: {error.message}"
+            line = f"AWS does not answer; the update continues in EKS: {error.message}"
         if line != said:
             said = line
             world.tell(line)

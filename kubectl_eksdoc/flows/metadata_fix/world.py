@@ -127,7 +127,7 @@ def waited(world: FixWorld, began_s: float, watch_s: float) -> str:
     until = now + pause_s(now - began_s)
     while world.clock.monotonic() < until:
         if world.told():
-            return "it was told to stop"
+            return "it was stopped"
         if world.clock.monotonic() - began_s >= watch_s:
             return f"it was watched for {watch_s:.0f} s, and has not ended"
         world.sleep(_SLICE_S)

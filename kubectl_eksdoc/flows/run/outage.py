@@ -36,9 +36,9 @@ class Outage:
         """Why nothing is done now, for users."""
         so_long = in_words(round(self._lock.doubted_s))
         if not doubt.failed:
-            return f"this machine stood still for {so_long}: it goes on if nobody else has drained here meanwhile"
+            return f"this machine stood still for {so_long}: it continues if no other client has drained here meanwhile"
         why = f"{doubt.failed}, so the lock could not be renewed for {so_long}"
-        return f"{why}; nothing is changed meanwhile, and it goes on by itself or can be stopped"
+        return f"{why}; nothing is changed meanwhile; it continues automatically or can be stopped"
 
     def sit_out(self, doubt: LockInDoubt) -> None:
         """Until the lock is ours again and all was seen anew.
@@ -78,4 +78,4 @@ class Outage:
             raise LockLost(f"{why}; {doubt.message}", doubt.hint)
         if for_s >= self._longest_s:
             limit = in_words(round(self._longest_s))
-            raise LockLost(f"nobody knew for {limit} whose the lock was: {doubt.message}", doubt.hint)
+            raise LockLost(f"it was unknown for {limit} whose the lock was: {doubt.message}", doubt.hint)

@@ -75,7 +75,7 @@ def _all(acts: Iterable[Back], left: dict[str, str], scribe: Scribe, running: Ru
 
 def _give_back(act: Back, scribe: Scribe, running: Running) -> str:
     """Why it is not what it was; "" if it is, or is gone."""
-    answer: Status | Lost = Lost("nobody was asked")
+    answer: Status | Lost = Lost("no request was sent")
     for _ in range(TRIES):
         intent = scribe.intent(act, running.clock.now())
         running.journal.write([intent])

@@ -117,7 +117,7 @@ def go_on(run: str, reader: ClusterReader, meant: Meant, running: Running) -> tu
         running.journal.tell(Phase.ENDED, ROLLED_BACK)
         raise Drifted(f"run {run} was rolled back meanwhile", "Nothing was done. Begin a new run.")
     if meant.shown is not None and journaled.next_number > meant.shown + 1:  # one is that we lead it
-        raise Drifted(f"somebody else had to do with run {run} since it was shown", f"Nothing was done. {_AGAIN}")
+        raise Drifted(f"another process handled run {run} since it was shown", f"Nothing was done. {_AGAIN}")
     cluster = reader.read(kinds.ALL)
     engine = engine_again(cluster, journaled, _still_meant(meant, cluster), running.limits, running.hooks, run)
     running.check(cluster, engine.plan)

@@ -187,7 +187,7 @@ _HINTS = {
 
 
 _NOT_IN_FRONT = (
-    "it is one of kubectl eksdoc's, and is cut off, comes from a pipe, or does not begin with what it says of itself"
+    "it is a snapshot of kubectl eksdoc that is truncated, comes from a pipe, or does not begin with its description"
 )
 _AS_WRITTEN = "Name its file, whole and as kubectl eksdoc snapshot wrote it."
 """Its lists alone look like a dump, and would be taken for all that was read."""

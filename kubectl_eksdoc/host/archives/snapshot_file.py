@@ -101,7 +101,7 @@ class SnapshotFile:
                 os.fsync(file.fileno())
                 size = file.tell()
             if os.path.lexists(self._path) and not self._replaces:
-                raise FileExistsError(errno.EEXIST, "somebody else has written it meanwhile")
+                raise FileExistsError(errno.EEXIST, "another process has written it meanwhile")
             os.replace(whole, self._path)
         except BaseException:
             with suppress(OSError):

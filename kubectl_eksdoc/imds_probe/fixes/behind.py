@@ -253,8 +253,10 @@ def on_class(of: Behind) -> Fix | None:
         ),
         "it holds for every node to come",
         (
-            'a budget of nodes: "0" for the reason Drifted in the NodePool holds it back until the night you want '
-            "(Karpenter v1), and the way back drifts every node again",
+            (
+                'a budget of nodes: "0" for the reason Drifted in the NodePool holds it back until the night '
+                "you want (Karpenter v1), and the rollback drifts every node again"
+            ),
             "what made the class (Helm, Argo CD, Terraform) puts it back: set spec.metadataOptions there as well",
             *complaints(On.INSTANCES, On.LAUNCHES),
         ),

@@ -32,7 +32,7 @@ from kubectl_eksdoc.model.spelling import maybe
 _CUT = (Reach.CUT_OFF, Reach.V1_ONLY)
 
 _FIXED = {
-    NodeOwner.AUTO_MODE: "EKS Auto Mode fixes the options of its nodes, and nobody can change them",
+    NodeOwner.AUTO_MODE: "EKS Auto Mode fixes the options of its nodes, and they cannot be changed",
     NodeOwner.FARGATE: "Fargate has no instance metadata service",
     NodeOwner.HYBRID: "a hybrid node is no EC2 instance, and has no such service",
 }
@@ -234,7 +234,7 @@ def chosen(offered: Offered, name: str) -> Chosen | NotChosen:
 
 def _by_others(name: str) -> NotChosen:
     hint = f"Without --apply, -o wide has its commands; this tool carries out {', '.join(CARRIED_OUT)}."
-    return NotChosen(f"{name} is done by whoever owns these nodes or pods", hint)
+    return NotChosen(f"{name} is done by the owners of these nodes or pods", hint)
 
 
 def _of(act: Act) -> str:

@@ -142,8 +142,9 @@ COMPLAINTS = (
 )
 
 QUIET = (
-    "Security Hub EC2.8 (ec2-imdsv2-check) and EC2.170 (ec2-launch-template-imdsv2-check) look at HttpTokens alone, "
-    "which stays as it is; AutoScaling.4 looked at launch configurations alone, and was retired in April 2024"
+    "Security Hub EC2.8 (ec2-imdsv2-check) and EC2.170 (ec2-launch-template-imdsv2-check) check "
+    "only HttpTokens, which does not change; AutoScaling.4 checked only launch configurations, "
+    "and was retired in April 2024"
 )
 """Security Hub user guide, EC2 and Auto Scaling controls; AWS Config developer guide. Confidence high."""
 

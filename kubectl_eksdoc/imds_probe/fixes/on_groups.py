@@ -75,8 +75,8 @@ def new_group(of: Behind, group: NodeGroup) -> Fix:
         ),
         "it holds for every node to come",
         (
-            "the way back is one until the old group is deleted: then it is another new group",
-            "disk size, SSH access and AMI of the old group go into the template, or stay out; look at them first",
+            "rollback is possible until the old group is deleted: then it is another new group",
+            ("disk size, SSH access and AMI of the old group go into the template, or stay out; check them first"),
             "whatever made the old group (Terraform, CloudFormation, eksctl) must make the new one, or its next apply "
             "brings the old one back: terraform-aws-modules/eks takes it as metadata_options (its "
             "http_put_response_hop_limit is 1 from v21 on, and was 2 before)",

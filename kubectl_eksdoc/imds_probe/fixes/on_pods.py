@@ -79,7 +79,7 @@ def _again(of: Behind, sure: Sequence[AffectedPod]) -> Fix | None:
     return Fix(
         RESTART_PODS,
         When.TONIGHT,
-        "Make these pods anew: their service accounts have got a role by EKS Pod Identity since they started",
+        ("Recreate these pods: their service accounts have got a role by EKS Pod Identity since they started"),
         tuple(each.rollout("restart", of.where) for each in workloads),
         (),
         Blast(pods=_count(of, workloads), how="each workload rolls out as its own strategy says"),
@@ -102,15 +102,20 @@ def _role(of: Behind, sure: Sequence[AffectedPod]) -> Fix | None:
     return Fix(
         OWN_ROLE,
         When.TOMORROW,
-        f"Give {'the service account' if count == 1 else f'the {count} service accounts'} of these pods a role by EKS "
-        "Pod Identity, with the policies that each needs, and make the pods anew",
+        (
+            f"Give {'the service account' if count == 1 else f'the {count} service accounts'} of these pods a role by "
+            "EKS Pod Identity, with the policies that each needs, and recreate the pods"
+        ),
         (*setup, *forth, *(each.rollout("restart", of.where) for each in workloads)),
         tuple(_taken_back(of.where, *account) for account in accounts),
         Blast(pods=_count(of, workloads), how="each workload rolls out as its own strategy says"),
         "it holds, whatever their nodes have",
         (
-            "before the restart attach the policies that the program needs to each role (aws iam attach-role-policy): "
-            "so far it had those of the node's role, and which of them it uses nobody can see from here",
+            (
+                "before the restart attach the policies that the program needs to each role (aws iam "
+                "attach-role-policy): so far it had those of the node's role, and which of them it uses is "
+                "unknown"
+            ),
             "IRSA does it as well: annotate the service account with eks.amazonaws.com/role-arn, and let the role "
             "trust the cluster's OIDC provider",
             "an SDK that is too old for Pod Identity does not find it, and none finds its region by it: set AWS_REGION",
@@ -130,8 +135,10 @@ def _by_irsa(
     return Fix(
         OWN_ROLE,
         When.TOMORROW,
-        f"Give {'the service account' if count == 1 else f'the {count} service accounts'} of these pods a role by IRSA "
-        "(Fargate has no EKS Pod Identity), and make the pods anew",
+        (
+            f"Give {'the service account' if count == 1 else f'the {count} service accounts'} of these pods a role by "
+            "IRSA (Fargate has no EKS Pod Identity), and recreate the pods"
+        ),
         (shell(*provider, "--approve"), *forth, *restarts),
         (*(_annotate(of.where, *account) + " eks.amazonaws.com/role-arn-" for account in accounts), *restarts),
         Blast(pods=_count(of, workloads), how="each workload rolls out as its own strategy says"),
@@ -158,7 +165,7 @@ def _annotate(where: Where, namespace: str, account: str) -> str:
 def _cannot_restart(pods: Iterable[Pod]) -> Iterator[str]:
     left = sorted(pod.key for pod in pods if _workload(pod) is None)
     if left:
-        yield f"whoever makes them must make these anew: {', '.join(left[:5])}{' …' if len(left) > 5 else ''}"
+        yield f"their creator must recreate these: {', '.join(left[:5])}{' …' if len(left) > 5 else ''}"
 
 
 def _agent(where: Where) -> str:

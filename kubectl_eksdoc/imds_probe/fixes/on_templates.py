@@ -28,10 +28,11 @@ from kubectl_eksdoc.model.metadata import OnTemplate
 
 _VERSION = '"$VERSION"'
 _AS_CODE = (
-    "what made the template makes it anew: set it there as well (terraform-aws-modules/eks: metadata_options, whose "
-    "http_put_response_hop_limit is 1 from v21 on and was 2 before; eksctl: disablePodIMDS: false)"
+    "the tool that manages the template recreates it: set it there as well "
+    "(terraform-aws-modules/eks: metadata_options, whose http_put_response_hop_limit is 1 from "
+    "v21 on and was 2 before; eksctl: disablePodIMDS: false)"
 )
-_SNAPSHOTS = "snapshots that its block devices are made of are not inherited from the source version: look at them"
+_SNAPSHOTS = "snapshots that its block devices are made of are not inherited from the source version: check them"
 
 
 def on_group_template(of: Behind, group: NodeGroup, template: TemplateVersion) -> Fix | str:
@@ -64,7 +65,7 @@ def on_group_template(of: Behind, group: NodeGroup, template: TemplateVersion) -
         ),
         "it holds for every node to come",
         (
-            f"the AMI {pinned}; the way back replaces every node again",
+            f"the AMI {pinned}; the rollback replaces every node again",
             _SNAPSHOTS,
             _AS_CODE,
             *complaints(On.INSTANCES, On.TEMPLATES, On.LAUNCHES),
@@ -118,7 +119,7 @@ def on_scaling_template(of: Behind, group: ScalingGroup, ref: TemplateRef, templ
         Blast(how="running nodes stay as they are until each is drained and ended; an instance refresh drains nothing"),
         "it holds for every node to come",
         (
-            "whoever else launches from $Latest or $Default of this template gets it, too",
+            "other launches from $Latest or $Default of this template get it, too",
             _SNAPSHOTS,
             _AS_CODE,
             *complaints(On.TEMPLATES, On.LAUNCHES),

@@ -144,7 +144,7 @@ def _strangers(own: Seen, host: Answers, family: Family) -> str:
     """Both must have been told of one instance, where both were told any."""
     theirs = "" if isinstance(host, Unknown) else host.of(family).instance
     if own.instance and theirs and own.instance != theirs:
-        return f"the pod was told of {own.instance} and the node of {theirs}: somebody else answers one of them"
+        return f"the pod was told of {own.instance} and the node of {theirs}: another server answers one of them"
     return ""
 
 

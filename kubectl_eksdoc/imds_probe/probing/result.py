@@ -150,7 +150,7 @@ _STATUS = {
     Reach.REACHABLE: (Status.PASS, Severity.INFO),
 }
 _FOUND = {
-    Reach.CUT_OFF: "pods are cut off",
+    Reach.CUT_OFF: "pods cannot reach IMDS",
     Reach.V1_ONLY: "pods get no token, and are answered without one only",
     Reach.UNKNOWN: "what pods find was not measured",
     Reach.REACHABLE: "pods reach it",
@@ -197,13 +197,13 @@ def _evidence(plan: ProbePlan, same: Sequence[ProbedNode]) -> Iterator[str]:
 
 
 _SOME = 5
-_AGAIN = Remedy("Mend what kept the pod from running, or probe another node of that kind (node/NAME).")
+_AGAIN = Remedy("Fix what kept the pod from running, or test another node of that kind (node/NAME).")
 _MEANT = "Keep it where no pod is affected, as AWS recommends. Which pods are affected, and what {} hops would take:"
 _LATER = Remedy("Give what calls AWS a role of its own (EKS Pod Identity or IRSA).", when=When.TOMORROW)
 _REMEDIES: Mapping[Cause, tuple[Remedy, ...]] = {
     Cause.BLOCKED: (
         Remedy(
-            "Look at the network policies of that namespace, and at what sets rules on nodes.",
+            "Check the network policies of that namespace, and what sets rules on nodes.",
             "kubectl get networkpolicies -A",
         ),
     ),

@@ -30,7 +30,7 @@ from kubectl_eksdoc.objects.collector import BadObject
 # A field that may be begun anew: with other connections, other threads, and everything listed from the beginning.
 
 
-_UNANSWERED = Lost("nobody knows what became of it: the connection to the cluster was begun anew")
+_UNANSWERED = Lost("its result is unknown: the connection to the cluster was restarted")
 
 
 class Live(Protocol):

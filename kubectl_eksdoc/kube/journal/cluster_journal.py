@@ -192,7 +192,7 @@ class ClusterJournal:
             if found.data.keys() - chunk.keys or FULL in found.annotations:
                 raise self._somebody_else(name)
             if chunk.keys - found.data.keys():
-                raise JournalError(f"somebody took entries out of {name}", "What this run did is in the local journal.")
+                raise JournalError(f"entries were removed from {name}", "What this run did is in the local journal.")
             return False
 
         chunk.version = self._patch(name, chunk.version, annotations, {key: text}, is_there)
@@ -203,7 +203,7 @@ class ClusterJournal:
         self._leads = False
         head = self._maps.get(head_name(self._run))
         leader = head.data.get(LEADER, "") if head is not None else ""
-        return _lost(f"somebody else writes to {name}", leader if leader != self._leader else "")
+        return _lost(f"another process writes to {name}", leader if leader != self._leader else "")
 
     # The head
 
@@ -216,7 +216,7 @@ class ClusterJournal:
             led = found.data.get(LEADER, "")
             if led not in (before, leader):
                 self._leads = False
-                raise _lost(f"somebody else leads the run {self._run}", led)
+                raise _lost(f"another process leads the run {self._run}", led)
             return all(found.data.get(key) == value for key, value in said.items())
 
         self._head_version = self._patch(name, self._head_version, {}, said, is_there)
@@ -297,7 +297,7 @@ def _version(sent: Sent) -> str:
 
 def _lost(what: str, holder: str) -> LockLost:
     who = f": {holder} leads it now" if holder else ""
-    hint = "Nothing more is done from here. Whoever leads now goes on; kubectl eksdoc drain status shows them."
+    hint = "Nothing more is done from here. The process that leads now continues; kubectl eksdoc drain status shows it."
     return LockLost(f"{what}{who}", hint, holder)
 
 

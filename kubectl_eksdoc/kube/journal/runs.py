@@ -181,7 +181,7 @@ def _no_run(maps: ConfigMaps, run: str) -> UsageError:
 def gone(maps: ConfigMaps, run: str, name: str) -> JournalError:
     """One of its parts, called `name`, or all of it. Raises: as `ConfigMaps.get`."""
     what = f"the journal {name} is not in the cluster any more"
-    done = "Somebody removed it. What was done stays done, and nothing more is done from here."
+    done = "It was deleted. What was done stays done, and nothing more is done from here."
     if name != head_name(run) and maps.get(head_name(run)) is not None:
         return JournalError(what, f"{done} The rest of the run's journal is there.")
     return JournalGone(what, f"{done} The nodes that were changed carry notes of what they were.")

@@ -365,7 +365,8 @@ class Lock:
         since = f" since {other.taken:%Y-%m-%d %H:%M:%SZ}" if other.taken is not None else ""
         again_s = other.duration_s or self.duration_s
         hint = (
-            "kubectl eksdoc drain status shows what it does; pause or abort it from here. If nobody is at it any more, "
-            f"its lock (lease {self._there.where}) is free {again_s} s after it was renewed last: try again then."
+            "kubectl eksdoc drain status shows what it does; pause or abort it from here. If no process "
+            f"runs it any more, its lock (lease {self._there.where}) is free {again_s} s after it was renewed last: "
+            "try again then."
         )
         return Locked(f"another drain is under way: {other.holder} holds the lock{since}", hint, other.holder)

@@ -167,6 +167,6 @@ def _of_way(way: WayOut, creates: bool) -> list[str]:
 
 
 _NONE = (
-    "With NONE, EKS refuses to overwrite a field of another owner; what was emptied or removed comes back without a "
-    "conflict."
+    "With NONE, EKS refuses to overwrite a field of another owner; what was emptied or removed "
+    "is restored without a conflict."
 )

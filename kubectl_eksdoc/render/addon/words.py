@@ -26,14 +26,14 @@ def _in_short(plan: AddonPlan) -> str:
     fates = [change.fate(plan.asked.mode) for change in plan.changes if change.at_risk]
     lost = sum(fate in (Fate.RESET, Fate.REMOVED) for fate in fates)
     if plan.asked.mode is Mode.NONE and Fate.CONFLICT in fates:
-        return f"it fails, in conflict over {counted(fates.count(Fate.CONFLICT), 'field')} that somebody has set"
+        return f"it fails, in conflict over {counted(fates.count(Fate.CONFLICT), 'field')} that another client has set"
     if lost:
-        return f"{counted(lost, 'field')} that somebody has set {'is' if lost == 1 else 'are'} lost"
+        return f"{counted(lost, 'field')} that another client has set {'is' if lost == 1 else 'are'} lost"
     if any(finding.status is Status.UNKNOWN for finding in plan.findings):
         return "nothing that is known to be lost, but not all of it is known"
     if any(finding.status is Status.FAIL for finding in plan.findings):
         return "no field is lost, but something stands in its way"
-    return "nothing that somebody has set is lost"
+    return "nothing that other clients have set is lost"
 
 
 def becomes(change: FieldChange, mode: Mode) -> str:
@@ -64,7 +64,7 @@ def rolls(plan: AddonPlan) -> str:
         nodes = at(live, "status", "desiredNumberScheduled")
         most = at(live, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable")
         if at(live, "spec", "updateStrategy", "type") == "OnDelete":
-            return "Its pods are replaced when somebody deletes them (updateStrategy OnDelete)."
+            return "Its pods are replaced when they are deleted (updateStrategy OnDelete)."
         count = counted(nodes, "node") if isinstance(nodes, int) else "every node it runs on"
         return f"If its template changes, its pods are replaced on {count}, {1 if most is None else most} at a time."
     return ""

@@ -68,12 +68,12 @@ def _sent(view: UpdateView, look: Look, full: bool) -> list[str]:
         top += [f"{MARGIN}Configuration values:", MARGIN * 2 + shown(as_json(printed(sent.values)), look)]
     if sent.keeps:
         fields = counted(len(sent.keeps), "field")
-        lines.append(f"Nobody gave these values (--as-asked sends none): they keep {fields} as they are:")
+        lines.append(f"These values were not given (--as-asked sends none): they keep {fields} as they are:")
         kept = sent.keeps if full else sent.keeps[:_MOST]
         lines += [f"- {each}" for each in kept]
         if len(kept) < len(sent.keeps):
             lines.append(f"- and {len(sent.keeps) - len(kept)} more (-o wide)")
-    lines.append(f"{counted(view.changes, 'field')} {'is' if view.changes == 1 else 'are'} foretold to change.")
+    lines.append(f"{counted(view.changes, 'field')} {'is' if view.changes == 1 else 'are'} predicted to change.")
     return titled(Title("What is sent"), top + _wrapped(lines, look), look)
 
 
@@ -82,12 +82,12 @@ def _wrapped(lines: list[str], look: Look) -> list[str]:
 
 
 def _back(view: UpdateView, look: Look) -> list[str]:
-    title = Title("The way back", ": another update, never kubectl apply of a saved object")
+    title = Title("Rollback", ": another update, never kubectl apply of a saved object")
     back = view.back
     if not back:
         return []
     if isinstance(back, str):
-        return titled(Title("The way back"), _wrapped([f"? {back}"], look), look)
+        return titled(Title("Rollback"), _wrapped([f"? {back}"], look), look)
     lines = [MARGIN + shown(command, look) for command in back.commands]  # a command is one line
     caveats = [f"- {each}" for each in back.caveats]
     if back.by_hand:

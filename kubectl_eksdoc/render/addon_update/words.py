@@ -38,7 +38,7 @@ def _came_of(ended: Ended) -> str:
         rest = ", as far as it could be read" if ended.lacks else ""
         return f"{what}, and no field has changed{rest}"
     if ended.stage is not Stage.SUCCESSFUL:
-        return f"{ended.stage.value}; it goes on in EKS"
+        return f"{ended.stage.value}; it continues in EKS"
     done = "EKS has done it" if not ended.left else "EKS has done it, but its pods are not new everywhere"
     return f"{done}; {_compared(ended)}"
 
@@ -56,7 +56,7 @@ def _compared(ended: Ended) -> str:
     return joined(parts) or "no field was to change, and none has"
 
 
-_SAID = {Verdict.NOT_PREDICTED: "what nobody could predict", Verdict.NOT_READ: "not read"}
+_SAID = {Verdict.NOT_PREDICTED: "what could not be predicted", Verdict.NOT_READ: "not read"}
 
 
 def named(check: Check) -> str:

@@ -107,5 +107,5 @@ def blind(plan: CheckPlan, look: Look) -> list[str]:
         *wrap(shown(f"Unknown by that: {', '.join(codes)}.", look), look.columns, MARGIN * 2, MARGIN * 2),
     ]
     if eks.missing:
-        lines += wrap(shown(f"→ Allow {eks.missing}, or have somebody look who may.", look), look.columns, MARGIN * 2)
+        lines += wrap(shown(f"→ Allow {eks.missing}, or ask a person who has it.", look), look.columns, MARGIN * 2)
     return titled(Title("AWS is not known", f", and with it {counted(len(found), 'answer')}"), lines, look)

@@ -50,7 +50,7 @@ def five(suspect: Suspect) -> Iterator[str]:
     yield f"On: {where}, {suspect.severity.value}"
     yield sentences(f"Because: {suspect.because}")
     if suspect.do is None:
-        yield "Do: nothing is proposed; look at it first."
+        yield "Do: nothing is proposed; check it first."
     else:
         yield f"Do: {suspect.do.text}"
         if suspect.do.command:

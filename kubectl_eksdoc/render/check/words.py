@@ -60,7 +60,7 @@ def partly(plan: CheckPlan) -> str:
         return ""
     gate = (f"--gate {plan.wish.gate.value}",) if plan.wish.gate is not None else ()
     only = (f"--only {', '.join(sorted(plan.wish.only))}",) if plan.wish.only else ()
-    return f"Only a part was looked at ({'; '.join((*gate, *only))}): the rest of the upgrade may have obstacles."
+    return f"Only a part was checked ({'; '.join((*gate, *only))}): the rest of the upgrade may have obstacles."
 
 
 def symptom(found: Diagnosis) -> str:
@@ -136,7 +136,7 @@ def verdict(plan: CheckPlan) -> Verdict:
         verb = "is" if slight == 1 else "are"
         rest = f": {counted(slight, 'finding')} {verb} less severe."
         return Verdict(f"Nothing counts at --fail-on {plan.wish.fail_on.value}", rest, False)
-    return Verdict("Nothing to do", ": all that was looked at is as it should be.", False)
+    return Verdict("Nothing to do", ": all that was checked is as it should be.", False)
 
 
 def slight_at(plan: CheckPlan, gate: Gate) -> int:

@@ -70,7 +70,7 @@ def _came_of(view: DnsChangeReport) -> str:
     if ended is not None and ended.stage in (Stage.FAILED, Stage.CANCELLED):
         return "EKS could not do it, and nothing of it holds"
     if ended is not None and not ended.whole:
-        return "it goes on in EKS"
+        return "it continues in EKS"
     done = "EKS has done it" if ended is not None else "it is applied" if view.applied else "it was made"
     if view.verified is not None:
         return f"{done}; {taken(view.verified)}"
@@ -255,9 +255,9 @@ def _sent(view: DnsChangeReport) -> Section | None:
     if view.mode:
         lines.append(f"One UpdateAddon of coredns to the version that it has, with {view.mode}.")
         if view.mode == "OVERWRITE":
-            lines.append("Somebody else has what is set, so that only OVERWRITE makes it hold.")
+            lines.append("Another client owns what is set, so only OVERWRITE keeps it.")
         for each in view.resets:
-            lines.append(f"It also resets {each}, which somebody has set (--accept-reset).")
+            lines.append(f"It also resets {each}, which another client has set (--accept-reset).")
     for held in view.conflicts:
         lines.append(f"{held.field} is taken from {held.owner} (--force-conflicts), who may write it again.")
     others = "becomes another" if view.changes == 1 else "become others"
@@ -273,7 +273,7 @@ def _left_to_you(change: Change) -> Section | None:
 
 
 def _back(view: DnsChangeReport) -> Section:
-    return Lines(Title("The way back"), [Line(each, whole=True) for each in view.back])
+    return Lines(Title("Rollback"), [Line(each, whole=True) for each in view.back])
 
 
 def _guards(view: DnsChangeReport) -> Section:
@@ -314,7 +314,7 @@ def _stands(stands: tuple[Stand, ...]) -> tuple[list[Column], list[Row]]:
 def _written(view: DnsChangeReport) -> Iterator[Line]:
     if view.verified is not None:
         left = f": {view.verified.left}" if view.verified.left else ""
-        yield Line(f"Looked at for {duration(view.verified.seconds)}{left}.", indent=0, hang=0)
+        yield Line(f"Checked for {duration(view.verified.seconds)}{left}.", indent=0, hang=0)
     if view.journal:
         yield Line(f"Journal: {view.journal}", indent=0, whole=True)
 

@@ -166,7 +166,7 @@ def _before(view: MeasureReport) -> Iterator[Section]:
 
 
 def _after(view: MeasureReport, measured: Measured, full: bool) -> Iterator[Section | None]:
-    yield Table(Title("Questions", ", by zone and by who was asked"), _counts(view))
+    yield Table(Title("Questions", ", by zone and server"), _counts(view))
     yield Points(Title("Learned about the shutdown budget"), tuple(said(view.plan, measured)))
     for zone in measured.zones:
         yield plot(view.plan, measured, zone)

@@ -180,7 +180,7 @@ def evictions(rows: Iterable[Eviction], view: DrainView) -> Drawn:
         Column("OWNER"),
         Column("BUDGET"),
         Column("GRACE", right=True),
-        Column("LANDS ON"),
+        Column("SCHEDULED ON"),
         Column("REASON"),
     ]
     return columns, [

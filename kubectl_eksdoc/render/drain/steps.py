@@ -58,14 +58,12 @@ def steps(view: DrainView) -> tuple[NextStep, ...]:
         found.append(NextStep("The names of the nodes that can be drained, in order", again(view, "-o", "name")))
     supposes = view.plan.policy.assume_budgets or view.plan.policy.assume_fixed
     if view.cluster.source is Source.LIVE and not supposes and any(target.order for target in view.targets):
-        found.append(
-            NextStep(f"{DO_IT}: this is shown once more, and nothing is done until it is typed back", run(view))
-        )
+        found.append(NextStep(f"{DO_IT}: shows this once more, and asks for a typed confirmation", run(view)))
     fenced = fence(view)
     if fenced is not None:
         found.append(fenced)
     if view.blockers:
-        found.append(NextStep("Mend what blocks, then plan again", again(view)))
+        found.append(NextStep("Fix what blocks, then plan again", again(view)))
     found += _allowing(view)
     found += _partly(view)
     still = sorted({f.code.name for f in view.unknowns} - view.plan.policy.accept_unknown)

@@ -32,7 +32,7 @@ _MOST_ROWS = (200, 100, 50, 25, 10)
 _CODE_WIDTH = 80
 """Columns of a block of code that GitHub shows without a scroll bar."""
 
-_NAMES = frozenset({"NODE", "BUDGET", "POD", "OWNER", "LANDS ON", "KIND"})
+_NAMES = frozenset({"NODE", "BUDGET", "POD", "OWNER", "SCHEDULED ON", "KIND"})
 
 
 def ticket(view: DrainView, look: Look) -> str:

@@ -48,12 +48,14 @@ def _about_stack(stack: str, missing: Missing, install: KarpenterInstall) -> Ite
     yield "deletes the rest of that. Where there is a stack of this name, give --stack-name another one."
     yield creates(stack, missing.region)
     if missing.policy is not None and not missing.queue:
-        yield "QueuePolicy replaces the policy of the queue: this one is what is there, and one statement more. If"
+        yield (
+            "QueuePolicy replaces the policy of the queue: this one is the current policy with one more statement. If"
+        )
         yield "another stack or Terraform keeps that policy, change it there; to delete this stack deletes the policy."
     if missing.key_policy is not None:
         yield "The policy of the queue's key is not in it, as the key is there already: --print commands has it."
     if missing.setting:
-        yield f"Karpenter must be told the queue as well: --print helm-values > {_FILE}"
+        yield f"Karpenter must be configured with the queue as well: --print helm-values > {_FILE}"
         yield upgrade(install, _FILE)
     for each in missing.not_known:
         yield f"Not known, and so not in it: {each}"
@@ -80,7 +82,7 @@ def _commands(stack: str, missing: Missing, install: KarpenterInstall) -> str:
 
 
 def _about_commands(missing: Missing) -> Iterator[str]:
-    yield f"What interruption handling lacks{_in_account(missing)}. What is there is not dropped."
+    yield f"What interruption handling lacks{_in_account(missing)}. Existing resources are kept."
     if missing.rights and not missing.role:
         yield f"Which role Karpenter has is not known; it needs {', '.join(missing.rights)}: --print iam"
     for each in missing.not_known:

@@ -51,7 +51,7 @@ def in_short(plan: InterruptionPlan) -> str:
 def _who(plan: InterruptionPlan) -> str:
     facts, handled = plan.facts, plan.outage.handled
     if isinstance(facts.install, Unknown):
-        return "How Karpenter is configured is not known, and so whether it hears of interruptions."
+        return "How Karpenter is configured is unknown, and so is whether it receives interruption events."
     if isinstance(facts.install, Absent):
         nodes = [node for node in facts.cluster.nodes if node.owner is NodeOwner.KARPENTER]
         if nodes:

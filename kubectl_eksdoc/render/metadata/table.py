@@ -39,7 +39,7 @@ _KINDS = {
 _DO = {
     Reach.REACHABLE: "reach it",
     Reach.V1_ONLY: "get no token, and are answered without one only",
-    Reach.CUT_OFF: "are cut off",
+    Reach.CUT_OFF: "cannot reach IMDS",
     Reach.UNKNOWN: "may or may not reach it",
 }
 
@@ -56,9 +56,9 @@ def in_short(plan: MetadataPlan) -> str:
     nodes = sum(len(group.alike.nodes) for group in plan.groups)
     cut = _nodes(plan, Reach.CUT_OFF)
     parts = [
-        f"Pods on {cut} of {counted(nodes, 'node')} are cut off from the instance metadata service"
+        f"Pods on {cut} of {counted(nodes, 'node')} cannot reach the instance metadata service"
         if cut
-        else f"Pods on none of {counted(nodes, 'node')} are known to be cut off from the instance metadata service"
+        else f"Pods on none of {counted(nodes, 'node')} cannot reach the instance metadata service"
     ]
     for reach, text in ((Reach.V1_ONLY, "they are answered without a token only"), (Reach.UNKNOWN, "it is not known")):
         count = _nodes(plan, reach)

@@ -137,7 +137,7 @@ def _below(rows: Sequence[Row], more: int, live: bool, look: Look) -> list[str]:
         return []
     others = f"{more} more fixes, commands" if more else "Commands"
     apply = "--apply --fix FIX [--nodegroup GROUP]" if live else "ask the live cluster"
-    text = f"{others}, way back and cautions: -o wide. To have one carried out: {apply}"
+    text = f"{others}, rollback and cautions: -o wide. To have one carried out: {apply}"
     return wrap(text, look.columns)
 
 
@@ -157,7 +157,7 @@ def _body(each: Fix, cautions: Sequence[str], look: Look) -> Iterator[str]:
         yield from wrap(shown(text, look), look.columns, MARGIN, MARGIN * 2)
     yield from commands(each.commands, look)
     if each.back:
-        yield f"{MARGIN}The way back:"
+        yield f"{MARGIN}Rollback:"
         yield from commands(each.back, look)
     for caution in cautions:
         yield from wrap(shown(f"- {caution}", look), look.columns, MARGIN, MARGIN * 2)
@@ -226,11 +226,11 @@ def _moves(view: FixView, look: Look) -> Iterator[str]:
 
 
 def _back(view: FixView, look: Look, full: bool) -> list[str]:
-    return titled(Title("The way back"), list(commands(view.back, look, 0 if full else _MOST)), look)
+    return titled(Title("Rollback"), list(commands(view.back, look, 0 if full else _MOST)), look)
 
 
 def _after(view: FixView, done: Done, look: Look, full: bool) -> Iterator[list[str]]:
-    yield drawn(Title("What came of it"), _parts(done.parts), look, full)
+    yield drawn(Title("Result"), _parts(done.parts), look, full)
     yield titled(Title("What EKS says"), list(_of_eks(done, look)), look)
     yield drawn(Title("The nodes of the group now"), _parts(done.nodes), look, full) if done.nodes else []
     proved = wrap(shown(proof(done), look), look.columns)

@@ -185,7 +185,7 @@ def _steps(view: PermissionsReport) -> Iterator[Line]:
 
 def _notes(view: PermissionsReport) -> Iterator[str]:
     if not view.subjects:
-        yield "Nobody is bound to it: --bind Group:NAME prints the bindings, too."
+        yield "It has no bindings: --bind Group:NAME also prints the bindings."
     yield from risks(view.wanted)
     yield from not_granted(view)
     yield from view.cautions
@@ -296,7 +296,7 @@ def verdict(view: HeldReport) -> str:
     if many[True] == len(view.held):
         return f"You have all {counted(len(view.held), 'right')}."
     parts = [f"{counted(many[False], 'right')} missing"] if many[False] else []
-    parts += [f"{counted(many[None], 'right')} of which the cluster does not say"] if many[None] else []
+    parts += [f"{counted(many[None], 'right')} that the cluster does not report"] if many[None] else []
     return f"Of {counted(len(view.held), 'right')} you have {many[True]}: {', '.join(parts)}."
 
 

@@ -77,7 +77,7 @@ def not_emptied(view: RecordView, most: int | None = None) -> Drawn:
 def _left(node: NodeRun, most: int | None) -> str:
     pods = listing(node.left, len(node.left) if most is None else most, Look()) or NONE
     if node.seen_empty:
-        return "seen empty, and not looked at once more"
+        return "seen empty, and not checked again"
     if node.why:
         return f"{pods}; left alone: {node.why}"
     return pods if node.begun_s is not None else f"never begun: {pods}"

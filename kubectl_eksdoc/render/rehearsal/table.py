@@ -118,7 +118,7 @@ def _not_emptied(view: RecordView) -> str:
 def _late(view: RecordView) -> str:
     estimate, late = view.plan.estimate, view.late_s
     if estimate is None:
-        return "Whether it is late cannot be told: the plan does not tell how long it takes."
+        return "Whether it is late is unknown: the plan has no duration."
     if late is None:
         return f"It does not come to its end; the plan's p50 is {duration(estimate.p50_s)}."
     if not round(late):

@@ -131,7 +131,7 @@ FORMATS: Formats[StatusView] = Formats(
 # Drains of others, as they stand.
 
 
-NOBODY = "No node is cordoned or tainted by somebody who drains it."
+NOBODY = "No node is cordoned or tainted by a client that drains it."
 
 _GROUPS_OWN = (
     "A managed node group's own update gives up on a node after "

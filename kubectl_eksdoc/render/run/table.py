@@ -57,7 +57,7 @@ def against_plan(view: RunView) -> tuple[str, ...]:
 def _differences(view: RunView) -> Iterator[str]:
     record, estimate = view.record, view.record.plan.estimate
     if view.resumed:
-        yield "This part of the run was planned anew when it was resumed: times are from then."
+        yield "This part of the run was planned again when it was resumed: times are from then."
     if estimate is not None and not record.record.undone and view.outcome is Outcome.DONE and record.evictions:
         took_s = record.record.drain_s - record.waited_s
         without = " (without its pause)" if record.record.paused_s else ""
@@ -65,7 +65,7 @@ def _differences(view: RunView) -> Iterator[str]:
     if undone := [node.name for node in record.not_emptied if not node.seen_empty]:
         yield f"Not emptied: {listing(undone, _MOST_NAMES, Look())}."
     if empty := [node.name for node in record.not_emptied if node.seen_empty]:
-        yield f"Seen empty, and not looked at once more before it ended: {listing(empty, _MOST_NAMES, Look())}."
+        yield f"Seen empty, and not checked again before it ended: {listing(empty, _MOST_NAMES, Look())}."
     if refused := sum(each.times for each in record.refusals):
         times = record.asked.total() + refused
         yield f"{refused} of {times} evictions that were asked for were refused ({refused / times:.1%})."

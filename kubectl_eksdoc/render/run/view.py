@@ -52,5 +52,5 @@ class RunView:
         if self.outcome is Outcome.STOPPED:
             return (NextStep("Go on from here, on any machine", self.command("resume")), back)
         if self.outcome is Outcome.PARTIAL:
-            return (NextStep("Mend what was in the way, then go on", self.command("resume")), back)
+            return (NextStep("Fix what was in the way, then resume", self.command("resume")), back)
         return (back,)

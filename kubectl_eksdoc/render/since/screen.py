@@ -47,7 +47,7 @@ def remarks(since: Since, tool_version: str = __version__) -> Iterator[str]:
     """What must be known before the changes are read, a sentence each."""
     earlier = since.earlier
     if since.doubt:
-        yield f"It cannot be told whether both are about one cluster: {since.doubt}."
+        yield f"It is unknown whether both are about one cluster: {since.doubt}."
     if earlier.tool_version != tool_version:
         made = f"Version {earlier.tool_version} made the earlier one, this is {tool_version}"
         yield f"{made}: the tool may make the difference."

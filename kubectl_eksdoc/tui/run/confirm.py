@@ -74,7 +74,7 @@ class ConfirmScreen(ModalScreen[Live | None]):
     def on_mount(self) -> None:
         self._said("dialog", _TITLES[self._kind])
         self.query_one("#typed").display = False
-        self.query_one(Prose).show(["The cluster is read anew, and your rights are asked for…"])
+        self.query_one(Prose).show(["The cluster is read again, and your permissions are checked…"])
         self.query_one(Prose).focus()
         threading.Thread(target=self._work, name="prepare", daemon=True).start()
 
@@ -180,7 +180,7 @@ def _drain(prepared: Prepared) -> list[Line]:
     return [
         *lines,
         "",
-        "Stops     when a guard says so, by a, and when the terminal is closed; then drain resume goes on",
+        "Stops     by a guard, by a, and when the terminal is closed; then drain resume continues",
         "Undo      R gives nodes back as they were. Evicted pods do not move back.",
         "",
     ]
@@ -190,7 +190,7 @@ def _give_back(prepared: Prepared) -> list[Line]:
     return [
         f"Will      make {counted(len(prepared.nodes), 'node')} what they were before run {prepared.run}: "
         f"{listing(prepared.nodes, _MOST_NAMES, Look())}",
-        "Will not  touch what somebody else cordoned, or move pods back",
+        "Will not  change what another client cordoned, or move pods back",
         "",
     ]
 

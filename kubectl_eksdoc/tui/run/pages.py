@@ -39,7 +39,7 @@ NONE = "There is no run to go on with or to give back. r begins one."
 _ABOUT: list[Line] = [
     "o   go on with the run under the cursor: what is left is planned anew and shown, and you type for it",
     "R   give back what it changed of nodes: shown, and you type for it",
-    "C   copy the command that watches it, whoever leads it",
+    "C   copy the command that watches it",
     ("Enter does nothing here. esc closes this.", Tone.FAINT),
 ]
 
@@ -149,7 +149,7 @@ class Choice(Enum):
 
 _LOOK_S = 0.5
 
-_GOES_ON = "The run goes on. What next?"
+_GOES_ON = "The run continues. What next?"
 _TITLES = {
     Stage.PAUSED: "Paused: what next?",
     Stage.PAUSING: "It is about to pause. What next?",
@@ -219,7 +219,7 @@ def lines(state: RunState) -> list[Line]:
         f"R       stop, and give back {counted(begun, 'node')} that this run has cordoned (you type for it)",
         ("X       leave at once: what was asked for comes to its end unseen", Tone.WARN),
         "",
-        "A run that was stopped can be gone on with later, from any machine: drain resume.",
+        "A run that was stopped can be resumed later, from any machine: drain resume.",
         ("Enter does nothing here. esc closes this, and the run stays as it is.", Tone.FAINT),
     ]
 

@@ -44,11 +44,11 @@ RUN_KEYS: tuple[Key, ...] = (
     Key("run-level", "v", "v", "level", "all, or only what went wrong", Part.LOOK, _LOG, 4),
     Key("run-filter", "slash", "/", "filter", "look for", Part.LOOK, _LOG, 6),
     Key("run-ticket", "m", "m", "ticket", "copy the result, as markdown", Part.LOOK, (), 8),
-    Key("run-save", "ctrl+s", "ctrl+s", "save", "save what came of it, as markdown", Part.LOOK),
+    Key("run-save", "ctrl+s", "ctrl+s", "save", "save the result, as markdown", Part.LOOK),
     Key("run-command", "C", "C", "command", "copy the command (that shows it)", Part.LOOK, (), 9),
     Key("run-live", "5", "5", "page", "the run", Part.ANYWHERE, given=Page.RUN),
     Key("run-log", "6", "6", "page", "its log", Part.ANYWHERE, (), 7, given=Page.LOG),
-    Key("run-plan", "1,2,3,4", "1-4", "plan", "the plan; the run goes on", Part.ANYWHERE),
+    Key("run-plan", "1,2,3,4", "1-4", "plan", "the plan; the run continues", Part.ANYWHERE),
     Key("run-help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 6),
     Key("run-back", "escape,q", "esc q", "back", "back; a run is never left by it", Part.ANYWHERE),
 )

@@ -146,8 +146,8 @@ def notice(state: RunState) -> tuple[str, Tone | None]:
     if stage in (Stage.STOPPING, Stage.PAUSING, Stage.PAUSED, Stage.HELD):
         why = {
             Stage.STOPPING: f"stopping: {standing.stopped or 'nothing more is asked for'}",
-            Stage.PAUSING: "it is told to pause; what is being asked for now is still asked for",
-            Stage.PAUSED: f"{standing.held or 'paused'}: nothing more is asked for; space goes on",
+            Stage.PAUSING: "it is being paused; requests in flight complete",
+            Stage.PAUSED: f"{standing.held or 'paused'}: no more requests are sent; space resumes",
             Stage.HELD: f"held: {held(state)}",
         }[stage]
         return (f"! {why}", Tone.WARN)
@@ -168,7 +168,7 @@ def held(state: RunState) -> str:
     return why if BY_ITSELF in why else f"{why}; it {BY_ITSELF}"
 
 
-BY_ITSELF = "goes on by itself"
+BY_ITSELF = "continues automatically"
 
 
 def bar(part: int, whole: int, room: int) -> str:

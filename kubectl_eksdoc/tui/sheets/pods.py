@@ -118,7 +118,7 @@ def _in_plan(view: DrainView | None, pods: list[Pod]) -> tuple[dict[str, Evictio
 
 def _verdict(eviction: Eviction | None, row: Left | None, marked: bool) -> tuple[Cell, str]:
     if eviction is not None:
-        to = f"lands on {eviction.lands_on}: " if eviction.lands_on else ""
+        to = f"scheduled on {eviction.lands_on}: " if eviction.lands_on else ""
         return Cell(f"{GOOD[0]} {_MEANS.get(eviction.manner.means, 'evict')}", GOOD[1]), f"{to}{eviction.reason}"
     if row is not None:
         sign, tone = POD_SIGN[row.verdict]

@@ -149,7 +149,7 @@ def test_who_leaves_can_look_again(ann: Desk) -> None:
     ann.aws.eks().carry_out = None
     ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", lambda: ann.aws.count("eks:UpdateAddon")
     ran = ann.apply()
-    assert ran.code == 6 and "it goes on in EKS" in ran.out and "aws eks describe-update" in ran.err
+    assert ran.code == 6 and "it continues in EKS" in ran.out and "aws eks describe-update" in ran.err
     (journal,) = ann.journals
     ident = journal.name.removesuffix(".jsonl")
     assert f"--apply --resume {ident}" in ran.err
@@ -204,7 +204,7 @@ def test_without_the_right_to_describe_updates_the_addon_tells(ann: Desk) -> Non
     ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
     ann.aws.deny("eks:DescribeUpdate")
     ran = ann.apply()
-    assert "eks:DescribeUpdate; the add-on itself is looked at instead" in ran.err and ann.service.version == NEW
+    assert "eks:DescribeUpdate; the add-on itself is checked instead" in ran.err and ann.service.version == NEW
     assert ran.code in (0, 5) and "EKS has done it" in ran.out
 
 
@@ -218,7 +218,7 @@ def test_who_insists_is_told_where_to_look(ann: Desk) -> None:
     ann.aws.eks().carry_out = None
     ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", insists
     ran = ann.apply()
-    assert ran.code == 130 and f"the update goes on in EKS; its journal is {ann.journals[0]}" in ran.err
+    assert ran.code == 130 and f"the update continues in EKS; its journal is {ann.journals[0]}" in ran.err
 
 
 @pytest.mark.long

@@ -62,7 +62,7 @@ def test_files_that_nobody_would_judge_do_not_pass() -> None:
 
 def test_findings_that_no_step_of_that_gate_waits_for_do_not_pass() -> None:
     ran = run_cli("check", "--demo", "--only", "kubelet-skew,nodes-behind", "--gate", "before-nodes")
-    assert ran.code == 2 and "none of kubelet-skew, nodes-behind has to be mended before --gate before-nodes" in ran.err
+    assert ran.code == 2 and "none of kubelet-skew, nodes-behind has to be fixed before --gate before-nodes" in ran.err
     assert run_cli("check", "--demo", "--only", "kubelet-skew,nodes-behind", "--gate", "after").code == 1
 
 

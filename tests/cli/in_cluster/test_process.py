@@ -80,7 +80,7 @@ def test_killed_in_the_middle_it_resumes_and_finishes(stage: Stage) -> None:
     aged(stage.cluster.api)
     second = stage.start()
     assert second.ended() == 0, second.out + second.err
-    assert f"run {stage.run} is there already: it goes on" in second.err
+    assert f"run {stage.run} exists already: it is resumed" in second.err
     assert "context in-cluster" in first.err and "--context in-cluster" not in first.out + second.out + second.err
     check_whole(stage)
     status = stage.status()
@@ -97,7 +97,7 @@ def test_told_to_end_it_says_so_and_the_next_pod_goes_on_with_another_token(stag
     first.until(lambda: first.out.count(EVICTED) > evicted)
     first.process.send_signal(signal.SIGTERM)
     assert first.ended() == 130, first.out + first.err
-    assert "its process was told to end" in first.out
+    assert "its process was terminated" in first.out
     second = stage.start()
     assert second.ended() == 0, second.out + second.err
     check_whole(stage)

@@ -75,7 +75,7 @@ def test_a_boundary_ends_what_a_policy_allows(ann: Incident) -> None:
     assert found["role's rights"]["status"] == "fail"
     assert "permissions boundary does not allow it" in found["role's rights"]["what"]
     nothing = ann.run("--print", "stack")
-    assert (nothing.code, nothing.out) == (1, "") and "not mended by it: role's rights: " in nothing.err
+    assert (nothing.code, nothing.out) == (1, "") and "not fixed by it: role's rights: " in nothing.err
 
 
 @pytest.mark.long

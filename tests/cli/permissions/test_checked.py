@@ -143,4 +143,4 @@ def test_what_the_cluster_does_not_say_is_exit_code_5(tmp_path: Path) -> None:
     config = kubeconfigs.one(tmp_path / "config", "https://127.0.0.1:1", name="lab")
     around = Surroundings(out, err, {}, run_edges=Edges(reviewed=silent))
     assert run(["permissions", "drain", "run", "--check", "--kubeconfig", config], out, err, around=around) == 5
-    assert "3 rights of which the cluster does not say" in out.getvalue() and "it is too busy" in out.getvalue()
+    assert "3 rights that the cluster does not report" in out.getvalue() and "it is too busy" in out.getvalue()

@@ -31,7 +31,7 @@ def test_a_run_that_was_not_begun_is_not_to_be_resumed(api: Api, one: Machine, t
     before = cordoned(api)
     ran = one.run("drain", "run", *agreed(one), XDG_STATE_HOME=no_folder(tmp_path))
     assert ran.code == 6 and "cannot be opened" in ran.err, ran.err
-    assert "Nothing was changed: once that is mended, run it again." in ran.err and "drain resume" not in ran.err
+    assert "Nothing was changed: fix that, and run it again." in ran.err and "drain resume" not in ran.err
     assert cordoned(api) == before and "No run is kept" in one.run("drain", "status").out
 
 

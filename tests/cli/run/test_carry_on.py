@@ -52,7 +52,12 @@ def test_an_outage_ends_no_run() -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [JournalGone("gone"), LocalJournalError("full"), LockLost("ben leads it now"), LockInDoubt("nobody knew for 15 m")],
+    [
+        JournalGone("gone"),
+        LocalJournalError("full"),
+        LockLost("ben leads it now"),
+        LockInDoubt("it was unknown for 15 m"),
+    ],
 )
 def test_what_somebody_did_or_a_guard_decided_does(error: Exception) -> None:
     with pytest.raises(type(error)) as caught, started_again():

@@ -21,7 +21,7 @@ from tests.kube.field.test_whole_drain import Evictions
 
 ROOT = Path(__file__).parents[3]
 RUN = ("drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1")
-LEFT = "nobody reads its output any more"
+LEFT = "its output is no longer read"
 
 
 class Broken(Said):

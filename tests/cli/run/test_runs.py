@@ -297,7 +297,7 @@ def test_what_somebody_uncordoned_and_cordoned_again_stays_theirs(api: Api, one:
     with one.running("drain", "run", *agreed(one)):
         one.out.until("begun")
         api.now(lambda plane: mishaps.uncordon(plane, "old-1"))
-        one.out.until("somebody uncordoned it")
+        one.out.until("it was uncordoned")
         api.now(lambda plane: mishaps.cordon(plane, "old-1"))
     assert one.code == 6
     rolled_back(other)

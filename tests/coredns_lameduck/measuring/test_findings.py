@@ -59,7 +59,7 @@ def test_all_answered_is_a_pass_that_says_what_it_is_worth() -> None:
     (gone,) = judged(report(gone=dict.fromkeys(range(12, 20), Counts(10, 0, lost=10))), left(5))
     assert gone.evidence == (
         "while coredns-1 ended",
-        "coredns-1 answered for 7 s after it was told to end",
+        "coredns-1 answered for 7 s after it began to terminate",
         "every node that asked sent elsewhere within 7 s: no answer was lost",
     )
     (blind,) = judged(report(), unseen="the cluster refuses list pods")
@@ -71,8 +71,8 @@ def test_it_says_what_it_learned_about_the_budget() -> None:
     gone = dict.fromkeys(range(10, 20), Counts(10, 0, lost=10))
     found = judged(report(service={11: Counts(10, 9, lost=1), 12: Counts(10, 8, lost=2)}, gone=gone), left(5))
     (lost,) = (each for each in found if each.code is Code.of("dns-answers-lost"))
-    assert "coredns-1 answered for 5 s after it was told to end" in lost.evidence
-    assert "the service lost answers until 8 s after a pod was told to end" in lost.evidence
+    assert "coredns-1 answered for 5 s after it began to terminate" in lost.evidence
+    assert "the service lost answers until 8 s after a pod began to terminate" in lost.evidence
 
 
 @pytest.mark.parametrize("counts", [Counts(10, 9, lost=1), Counts(10, 9, refused=1), Counts(10, 9, failed=1)])

@@ -72,5 +72,5 @@ def test_what_a_socket_that_is_kept_loses_is_not_propagation() -> None:
 
 def test_a_pod_that_still_answers_is_said_to() -> None:
     (line,) = said(PLAN, measured(report()))
-    assert line == "coredns-1 answered for at least 15 s after it was told to end"
+    assert line == "coredns-1 answered for at least 15 s after it began to terminate"
     assert END - timedelta(seconds=15) == left(5).at

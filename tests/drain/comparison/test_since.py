@@ -34,7 +34,7 @@ def test_what_went_with_a_node_of_the_same_choice_is_gone() -> None:
 def test_another_choice_of_nodes_has_not_judged_what_only_the_other_one_has() -> None:
     now = compare(saved(a_plan(bare=True), nodes=["old-0", "old-1"]), HERE, a_plan("old-0"), {"nodes": ["old-0"]})
     assert told(now) == [("not-judged-this-time", "pod-unmanaged")]
-    assert now.since.changes[0].why == "other objects were looked at"
+    assert now.since.changes[0].why == "other objects were checked"
     back = compare(saved(a_plan("old-0"), nodes=["old-0"]), HERE, a_plan(bare=True), {"nodes": ["old-0", "old-1"]})
     assert told(back) == [("new", "pod-unmanaged")] and back.since.changes[0].why
 

@@ -275,7 +275,7 @@ def test_who_goes_on_with_a_run_takes_up_what_was_left_alone() -> None:
 
 
 def test_what_only_names_who_wanted_it_says_so() -> None:
-    nobody = ("the drain", "", "nobody wrote down why")
+    nobody = ("the drain", "", "no reason was recorded")
     for subject, why, said in (("ann@desk", "", "by ann@desk"), nobody, ("ann@desk", "no", "no")):
         chronicle = Chronicle(AIMS)
         chronicle.take([Moment(1.0, Happened.HELD, subject, "", why)])

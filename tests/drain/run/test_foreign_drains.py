@@ -97,7 +97,7 @@ def test_a_sign_that_is_taken_away_again_leaves_the_node_to_nobody() -> None:
     run.hear(NodeIs(node))
     run.to_the_end()
     ((_, why),) = run.told(Happened.LEFT_ALONE)
-    assert why == "whoever was draining it is not any more, and none of its pods has gone for 10 min"
+    assert why == "the other client no longer drains it, and none of its pods has gone for 10 min"
 
 
 @pytest.mark.parametrize("sign", SIGNS, ids=lambda sign: sign.key)

@@ -15,7 +15,7 @@ def test_cordoned_nodes_and_those_of_autoscalers_are_drained_by_somebody() -> No
     nodes = [a_node("free"), replace(a_node("c"), unschedulable=True), karpenters]
     found = drained_by_others(a_cluster(nodes=nodes))
     assert [(node.node, node.who, node.empty) for node in found] == [
-        ("c", "somebody (it is cordoned)", True),
+        ("c", "another client (it is cordoned)", True),
         ("k", "Karpenter (taint karpenter.sh/disrupted)", True),
     ]
     assert [node.left_s for node in found] == [0.0, 0.0]
@@ -31,13 +31,13 @@ def test_a_run_of_ours_is_known_by_its_notes() -> None:
     found = drained_by_others(a_cluster(nodes=nodes))
     assert [(node.node, node.who, node.run) for node in found] == [
         ("a", "run 20261120-1930-4f2a of eksdoc", note),
-        ("b", "somebody (it is cordoned)", None),
+        ("b", "another client (it is cordoned)", None),
     ]
 
 
 def test_named_nodes_are_shown_whoever_drains_them() -> None:
     (found,) = drained_by_others(a_cluster(nodes=[a_node("free"), a_node("b")]), frozenset(("free",)))
-    assert (found.node, found.who) == ("free", "nobody yet")
+    assert (found.node, found.who) == ("free", "no client yet")
 
 
 def test_each_pod_says_what_it_waits_for() -> None:

@@ -68,7 +68,7 @@ def test_what_is_not_in_it_is_said() -> None:
     story.does(Evict(a_pod("a", node="old-0")), Lost("cut"))
     recording = recorded(story.journal)
     assert not recording.ended and not recording.whole
-    assert recording.said == (f"What came of these is not in it: evict {a_pod('a').key}.",)
+    assert recording.said == (f"The results of these are not in it: evict {a_pod('a').key}.",)
     story.does(Restore("old-0", "uid-0", True), OK)
     story.notes(Noted.ENDED, why=ROLLED_BACK)
     recording = recorded(story.journal)

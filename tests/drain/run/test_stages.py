@@ -70,7 +70,7 @@ def daemon_set(generation: int = 2, strategy: str = "RollingUpdate", **status: i
 @pytest.mark.parametrize(
     ("doc", "done", "said"),
     [
-        (daemon_set(3, updatedNumberScheduled=3, numberAvailable=3), False, "has not looked at it yet"),
+        (daemon_set(3, updatedNumberScheduled=3, numberAvailable=3), False, "has not checked it yet"),
         (daemon_set(), False, "0 of 3 pods are new, 0 available"),
         (daemon_set(updatedNumberScheduled=3, numberAvailable=2), False, "3 of 3 pods are new, 2 available"),
         (daemon_set(updatedNumberScheduled=3, numberAvailable=3), True, "3 of 3 pods are new, 3 available"),

@@ -49,16 +49,16 @@ def run(eks: Eks) -> str:
 
 def test_it_is_waited_for() -> None:
     eks = Eks([GOES_ON, GOES_ON, DONE])
-    assert run(eks) == "EKS has looked anew."
+    assert run(eks) == "EKS has refreshed its insights."
     assert eks.begun == 1 and eks.slept == [PAUSE_S] * 3
     at_once = Eks([GOES_ON], DONE)
-    assert run(at_once) == "EKS has looked anew." and not at_once.slept
+    assert run(at_once) == "EKS has refreshed its insights." and not at_once.slept
 
 
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        (Refresh("FAILED", "no access"), "EKS could not look anew: no access. What follows is older."),
+        (Refresh("FAILED", "no access"), "EKS could not refresh its insights: no access. What follows is older."),
         (Unknown("IAM does not allow it"), "is not known: IAM does not allow it. What follows may be older."),
         (GOES_ON, "has not looked anew within 10 minutes"),
         (Refresh("A_NEW_WORD"), "has not looked anew within 10 minutes"),

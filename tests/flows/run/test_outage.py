@@ -126,7 +126,7 @@ def check(stage: EmbeddedStage, plane, ended: Ended, field: DoubtingField, journ
     assert ended.whole and state(plane) == WANTED
     assert sorted(heard.subjects(Happened.EVICTED)) == PODS and field.renewed == 1
     said = [moment.why for moment in heard.moments if moment.what is Happened.HELD]
-    assert len(said) == 1 and FAILED in said[0] and "goes on by itself" in said[0]
+    assert len(said) == 1 and FAILED in said[0] and "continues automatically" in said[0]
     assert len(heard.subjects(Happened.RELEASED)) == 1
     stands = replay(journal.read())
     assert stands.ended == "done" and not stands.dropped
@@ -183,7 +183,7 @@ def test_it_is_not_waited_for_for_ever() -> None:
     _, stage = made(*three_nodes())
     lock, journal = Doubted(stage, for_s=1e9), KeptJournal()
     begun_s = stage.seconds
-    with pytest.raises(LockLost, match="nobody knew for 10 min whose the lock was: it may be") as error:
+    with pytest.raises(LockLost, match="it was unknown for 10 min whose the lock was: it may be") as error:
         drained(stage, lock, journal, 8)
     assert error.value.hint == "Resume the run." and not isinstance(error.value, LockInDoubt)
     assert stage.seconds - begun_s < 700 and lock.field is not None and len(lock.field.done) == 8
@@ -199,7 +199,7 @@ def test_who_slept_for_too_long_does_not_go_on_though_it_could() -> None:
             return 0.0 if self._since_s is None else 30_000.0
 
     lock = Slept(stage, for_s=0.0)
-    with pytest.raises(LockLost, match="nobody knew for 10 min"):
+    with pytest.raises(LockLost, match="it was unknown for 10 min"):
         drained(stage, lock, KeptJournal(), 8)
 
 

@@ -158,7 +158,7 @@ def test_a_second_writer_is_told_that_it_lost(world: World) -> None:
     first.append(notes(1, 3))
     second.open("r1")
     second.adopt("eve@lab", [Note(3, NOW, Noted.ADOPTED, "eve@lab")])
-    with pytest.raises(LockLost, match="somebody else writes to eksdoc-run-r1-000: eve@lab leads it now") as lost:
+    with pytest.raises(LockLost, match="another process writes to eksdoc-run-r1-000: eve@lab leads it now") as lost:
         first.append(notes(3, 4))
     assert lost.value.holder == "eve@lab" and lost.value.exit_code == 6
     with pytest.raises(LockLost):
@@ -315,7 +315,7 @@ def test_what_somebody_spoiled_is_said_and_the_rest_is_read(world: World) -> Non
     assert maps.patch(chunks[2].name, chunks[2].version, {}, {"README": "who left this here?"}).ok
     found = read_run(maps, "r1").entries
     assert found.dropped[0] == "eksdoc-run-r1-001 is missing"
-    assert "eksdoc-run-r1-002, README, line 1: it was cut off, or is no line of a journal" in found.dropped
+    assert "eksdoc-run-r1-002, README, line 1: it is truncated, or is not a journal line" in found.dropped
     assert len(found.entries) > 15
 
 

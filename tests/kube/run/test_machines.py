@@ -172,7 +172,7 @@ def test_the_server_is_away_for_longer_than_the_lock_is_held(api: Api, seen: Evi
     with serving_again(api, port):
         assert machine.to_the_end() == ["over", "done"], machine.told
         check(api, seen, [machine])
-    held = [line for line in machine.told if line[0] == "held" and "goes on by itself" in line[3]]
+    held = [line for line in machine.told if line[0] == "held" and "continues automatically" in line[3]]
     assert len(held) == 1, "it is said once"
 
 

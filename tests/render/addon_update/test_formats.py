@@ -116,7 +116,7 @@ def views() -> list[UpdateView]:
     never: Ended = replace(
         done,
         stage=Stage.UNKNOWN,
-        left="it was told to stop",
+        left="it was stopped",
         errors=(Issue("ConfigurationConflict", "one\ntwo", ("aws-node",)),),
         not_ready=("aws-node-x: CrashLoopBackOff",),
         health=(Health("shop/pay", 0, 0, 0, 0, unread="denied"), Health("shop/web", 3, 1, 1, 3, ("10.0.0.1:80 ill",))),

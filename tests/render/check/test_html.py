@@ -145,7 +145,7 @@ def test_the_lights_are_signs_and_words_never_colour_alone() -> None:
     assert lights["Container runtime"] == ("warn", "!", "1 finding, worst low")
     assert lights["Add-ons and controllers"] == ("open", "?", "1 unknown")
     assert lights["Support"] == ("good", "✓", "fine")
-    assert lights["DNS"] == ("unseen", "–", "not looked at")
+    assert lights["DNS"] == ("unseen", "–", "not checked")
 
 
 @pytest.mark.long
@@ -176,7 +176,7 @@ def test_each_step_has_a_box_to_tick_and_links_to_what_comes_first() -> None:
     text = html(of)
     boxes = re.findall(r'<label><input type="checkbox"/><span>(\d+)\. ', text)
     assert boxes == [str(step.number) for step in of.plan.checklist]
-    step = text[text.index("Mend what stands against 1.34") :]
+    step = text[text.index("Fix what blocks 1.34") :]
     link = re.search(r'<a href="#(finding-\d+)">kubelet-skew: Nodegroup blue</a>', step)
     assert link is not None
     assert SKEW.message in text[text.index("<h2>Findings") : text.index(f'<div id="{link[1]}">')]
@@ -306,7 +306,7 @@ def test_unknowns_that_lack_the_same_are_one_row() -> None:
 
 def test_who_reads_a_part_is_told_that_it_is_one() -> None:
     only = html(view(list(chosen([SKEW.code.name])), Wish(only=frozenset({SKEW.code.name}))))
-    said = f"Only a part was looked at (--only {SKEW.code.name}): the rest of the upgrade may have obstacles."
+    said = f"Only a part was checked (--only {SKEW.code.name}): the rest of the upgrade may have obstacles."
     assert f'<p class="part"><b>{said}</b></p>' in only
     assert "(--gate before-nodes)" in html(view(wish=Wish(gate=Gate.BEFORE_NODES)))
     assert "Only a part" not in html(view())

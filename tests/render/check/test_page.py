@@ -39,7 +39,7 @@ def test_no_line_is_wider_than_the_terminal_but_commands(look: Look) -> None:
 def test_the_way_is_a_few_lines_for_each_phase_and_wide_has_reasons_and_commands() -> None:
     short, full = table(view(), LOOK), wide(view(), LOOK)
     assert "THE WAY" in short
-    assert "Mend what stands against 1.34 (1 cause and 1 unknown first)" in short
+    assert "Fix what blocks 1.34 (1 cause and 1 unknown first)" in short
     assert "Why: " not in short
     assert "Why: one minor version at a time" in full
     assert "aws eks update-cluster-version --name prod --region eu-west-1 --kubernetes-version 1.34" in full
@@ -165,7 +165,7 @@ def test_what_is_too_slight_to_count_is_not_said_to_be_well() -> None:
 
 def test_all_well_is_said_plainly() -> None:
     note = replace(SLIGHT, status=Status.UNKNOWN)
-    assert "Nothing to do: all that was looked at is as it should be." in table(
+    assert "Nothing to do: all that was checked is as it should be." in table(
         view([check(Area.SUPPORT, None, note)]), LOOK
     )
 

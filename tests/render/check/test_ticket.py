@@ -30,7 +30,7 @@ def test_each_step_of_the_way_has_a_box() -> None:
 
 
 def test_steps_say_what_they_wait_for() -> None:
-    assert "Mend what stands against 1.34 **(1 cause and 1 unknown first)**" in ticket(view(), LOOK)
+    assert "Fix what blocks 1.34 **(1 cause and 1 unknown first)**" in ticket(view(), LOOK)
 
 
 def test_what_is_suppressed_is_told_with_its_end() -> None:

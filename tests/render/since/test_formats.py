@@ -142,7 +142,7 @@ def test_how_long_ago_it_was(before: timedelta, said_so: str) -> None:
 
 def test_a_doubt_about_the_cluster_and_another_version_are_said_first() -> None:
     told = list(screen.remarks(a_since(doubt="nobody knows"), "0.0.2"))
-    assert told[0] == "It cannot be told whether both are about one cluster: nobody knows."
+    assert told[0] == "It is unknown whether both are about one cluster: nobody knows."
     assert told[1] == "Version 0.0.1 made the earlier one, this is 0.0.2: the tool may make the difference."
     assert told[2:] == ["Asked differently: --gate and --only.", "The way is another one."]
 

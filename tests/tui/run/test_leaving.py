@@ -22,7 +22,7 @@ def test_no_key_leaves_a_run_that_is_under_way() -> None:
             await show.press(key)
             assert show.stack == ["PlanScreen", "RunScreen", "StopScreen"], key
             await show.press("enter", "enter")
-            assert show.top == "StopScreen" and "The run goes on. What next?" in show.text, key
+            assert show.top == "StopScreen" and "The run continues. What next?" in show.text, key
             await show.press("escape")
             assert show.stack == ["PlanScreen", "RunScreen"], key
             await show.press("6", key)  # of the log it leads back first, or asks

@@ -138,13 +138,14 @@ def test_of_a_run_that_was_gone_on_with_times_are_said_to_be_of_the_rest() -> No
 
 def test_a_run_that_is_held_says_first_what_is_wrong() -> None:
     why = (
-        "https://10.0.0.1/k8s through the proxy http://10.0.0.9:80 cannot be reached: the connection is refused, "
-        "so the lock could not be renewed for 53 s; nothing is changed meanwhile, and it goes on by itself"
+        "https://10.0.0.1/k8s through the proxy http://10.0.0.9:80 cannot be reached: the connection "
+        "is refused, so the lock could not be renewed for 53 s; nothing is changed meanwhile, and it "
+        "continues automatically"
     )
     state = happened(at(20, held=why), Moment(20, Happened.HELD, "the drain", why=why))
     told = sheets.notice(state)[0]
     assert told.startswith("! held: the server cannot be reached: the connection is refused, so the lock")
-    assert told.count("goes on by itself") == 1
+    assert told.count("continues automatically") == 1
     assert "Held: the server cannot be reached: the connection is refused" in said(pages.lines(state))
 
 

@@ -45,7 +45,7 @@ NAME = Code(
 NAME_DIFFERS = Code(
     "krew-name-differs", "The name is not that of the file", "An index finds a plugin by its file: NAME.yaml."
 )
-FILE_NAME = Code("krew-file-name", "The ending of the file", "It is .yaml; .yml is not looked at.")
+FILE_NAME = Code("krew-file-name", "The ending of the file", "It is .yaml; .yml is not checked.")
 SHORT = Code("krew-short-description", "The short description", "It is there, and in one line.")
 VERSION = Code(
     "krew-version", "The version", "A lower-case v and a semantic version of three numbers: v1.2.3, v1.2.3-rc.1."

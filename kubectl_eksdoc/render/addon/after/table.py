@@ -115,7 +115,7 @@ def _tomorrow(found: Aftermath, look: Look, full: bool) -> list[str]:
     text = f"They keep {counted(len(kept), 'field')} that the update took"
     text += f", and {more} more that the next one would take." if more else "."
     if any(change.missed for change in found.lost):
-        text += " Given tonight, they give it back by themselves, without a patch, as soon as EKS comes to it."
+        text += " Set now, they restore it without a patch, as soon as EKS applies them."
     lines += wrap(shown(text, look), look.columns, MARGIN, MARGIN)
     if full:
         for versions, arguments in commands.terraform(plan, way):

@@ -40,11 +40,11 @@ def _did(found: Aftermath) -> str:
     lost, missed = found.lost, [change for change in found.lost if change.missed]
     unknown = any(each.status is Status.UNKNOWN for each in found.findings)
     if lost:
-        took = f"took {counted(len(lost), 'field')} that somebody had set"
+        took = f"took {counted(len(lost), 'field')} that another client had set"
         if not missed:
             return f"{took}; {'it was' if len(lost) == 1 else 'all of them were'} set again since"
         return took if len(missed) == len(lost) else f"{took}; {len(missed)} of them {_is(len(missed))} not back"
-    took = "took nothing that is known to have been somebody's"
+    took = "reset nothing that is known to be set by another client"
     return f"{took}, but not all of it is known" if unknown else took
 
 
@@ -63,7 +63,7 @@ def about(found: Aftermath) -> Iterator[str]:
     if later:
         yield f"{counted(len(later), 'update')} came after it."
     if isinstance(history, UpdateHistory) and history.unseen:
-        yield f"EKS lists {counted(history.unseen, 'update')} more, which were not looked at."
+        yield f"EKS lists {counted(history.unseen, 'update')} more, which were not checked."
     for each in found.templated:
         yield _step(each)
 
@@ -78,7 +78,7 @@ def _step(each: Templated) -> str:
         sure = f"{step.why}; confidence: {step.sure.value}"
         return f"{each.of}: its pod template went from revision {step.before.number} to {step.after.number} ({sure})."
     if isinstance(step, Untold):
-        return f"{each.of}: what became of its pod template is not known: {step.why}."
+        return f"{each.of}: the result for its pod template is unknown: {step.why}."
     return f"{each.of}: its pod template stayed as it was: {step.why}."
 
 
@@ -115,15 +115,15 @@ def rolls(each: Templated) -> str:
     if rollout is None:
         return ""
     if rollout.waits:
-        return "Its pods are replaced only as somebody deletes each of them (updateStrategy OnDelete)."
+        return "Its pods are replaced only when each of them is deleted (updateStrategy OnDelete)."
     pods = "its pods" if rollout.pods is None else f"its {counted(rollout.pods, 'pod')}"
     on = ", one on each node" if each.of.kind == "DaemonSet" else ""
     return f"It replaces {pods}{on}, {rollout.at_a_time} at a time: none of them has to be deleted."
 
 
 OWNER = (
-    "Whoever sends it owns these fields then: the next update with OVERWRITE takes them again, unless the "
-    "configuration values hold them."
+    "The client that sends it then owns these fields: the next update with OVERWRITE takes them "
+    "again, unless the configuration values hold them."
 )
 
 

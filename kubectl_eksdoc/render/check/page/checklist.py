@@ -51,7 +51,7 @@ def _links(shown: Shown, step: Step) -> Iterator[Html]:
         kept = [_link(shown, each) for each in waiting[:_MOST_LINKS]]
         left = len(waiting) - len(kept)
         more = el("li", put("and ", el("a", f"{left} more", href="#findings"))) if left else ""
-        yield put(el("p", "First mend:"), el("ul", *kept, more, class_="evidence"))
+        yield put(el("p", "First fix:"), el("ul", *kept, more, class_="evidence"))
     if shown.drain is not None and step.gate is Gate.BEFORE_NODES:
         yield el("p", "What its drain would do: ", _drains(shown, step), ".")
 

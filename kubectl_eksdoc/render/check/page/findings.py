@@ -79,7 +79,7 @@ def _what_waits(shown: Shown, found: Finding) -> str:
     waits = "blocks nothing"
     if found.status is not Status.PASS:
         gate = shown.gate_of(found)
-        done = "to be known" if found.status is Status.UNKNOWN else "to be mended"
+        done = "to be known" if found.status is Status.UNKNOWN else "to be fixed"
         waits = "no step waits for it" if gate is None else f"{done} {words.before(shown.plan, gate)}"
     return f"{found.code.name} · {found.severity.value} · {waits}"
 

@@ -19,8 +19,8 @@ LIGHTS = {
     Light.FAILS: ("!", "warn", "something less severe fails"),
     Light.UNKNOWN: ("?", "open", "something is not known"),
     Light.PASSED_OVER: (*PASSED_OVER, "nothing counts, but for --fail-on or a suppression alone"),
-    Light.FINE: ("✓", "good", "all that was looked at is fine"),
-    Light.UNSEEN: ("–", "unseen", "not looked at"),
+    Light.FINE: ("✓", "good", "all that was checked is fine"),
+    Light.UNSEEN: ("–", "unseen", "not checked"),
 }
 """Of each its sign, its class, and what it means."""
 
@@ -130,7 +130,7 @@ def called(part: Part) -> str:
 def figures(part: Part) -> str:
     """``6 findings, worst high; 1 unknown``, and what does not count though it is there."""
     if not part.judged:
-        return "not looked at"
+        return "not checked"
     said = f"{counted(len(part.fails), 'finding')}, worst {part.fails[0].severity.value}" if part.fails else ""
     parts = (
         said,

@@ -77,7 +77,7 @@ def remarks(comparison: Comparison, view: DrainView) -> Iterator[str]:
     if comparison.since.changes:
         yield f"Of what blocks or is unknown: {counts(comparison.since)}."
     if comparison.doubt:
-        yield f"It cannot be told whether both plans are of one cluster: {comparison.doubt}."
+        yield f"It is unknown whether both plans are of one cluster: {comparison.doubt}."
     made_by = comparison.baseline.tool_version
     if made_by != view.tool_version:
         yield f"Version {made_by} made the baseline, this is {view.tool_version}: the tool may make the difference."

@@ -14,7 +14,7 @@ from kubectl_eksdoc.render.html import Html, el, folded, lines, more, put, table
 from kubectl_eksdoc.render.tables import Column, Drawn
 from kubectl_eksdoc.render.text import counted
 
-_NAMES = frozenset({"NODE", "BUDGET", "POD", "LANDS ON", "KIND"})
+_NAMES = frozenset({"NODE", "BUDGET", "POD", "SCHEDULED ON", "KIND"})
 
 MOST_PODS = 1000
 """Rows of pods that a page shows; the rest is counted."""
