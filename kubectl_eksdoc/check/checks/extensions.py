@@ -46,7 +46,7 @@ def _unavailable(each: ApiService, subject: Subject) -> Finding:
         show = endpoints_of(each.service.namespace, each.service.service)
         remedies.append(Remedy("Make its server answer.", show))
     gone = in_turn(saved("apiservice", each.name, ""), kubectl("delete", "apiservice", each.name))
-    remedies.append(Remedy("If nothing uses the group any more, take it away.", gone, When.TOMORROW))
+    remedies.append(Remedy("If nothing uses the group any more, take it away.", gone, When.LATER))
     return Finding(
         Code.of("apiservice-down"),
         Severity.HIGH,
@@ -118,13 +118,13 @@ def _stored(facts: CheckFacts) -> Iterator[Finding]:
                 (
                     Remedy(
                         (
-                            "Rewrite all its objects, then remove the old versions from status.storedVersions, before a "
+                            "Rewrite all objects, then remove the old versions from status.storedVersions, before a "
                             "release of its makers leaves them out."
                         ),
                         kubectl(
                             "get", "customresourcedefinition", each.name, "", "-o", "jsonpath={.status.storedVersions}"
                         ),
-                        When.TOMORROW,
+                        When.LATER,
                     ),
                 ),
             )

@@ -141,9 +141,7 @@ def _occupants(world: Survey, room: Room, placed: Iterable[Placed]) -> Mapping[s
 
 _REMEDIES = (
     Remedy("Have nodes with room for them Ready before: then no pod is preempted."),
-    Remedy(
-        "Or give them a PriorityClass whose preemptionPolicy is Never: then they wait for room.", when=When.TOMORROW
-    ),
+    Remedy("Or give them a PriorityClass whose preemptionPolicy is Never: then they wait for room.", when=When.LATER),
 )
 
 
