@@ -202,8 +202,8 @@ def _caught(hooks: list[Webhook], caught: Mapping[str, str], behind: Backends) -
         (
             Remedy(
                 (
-                    f"Leave out {_SYSTEM} and {_NODE_LEASES} by namespaceSelector, and list only the resources it needs "
-                    "in its rules; a namespaceSelector does not exclude rules for nodes."
+                    f"Leave out {_SYSTEM} and {_NODE_LEASES} by namespaceSelector, and list only what it needs in its "
+                    "rules; a namespaceSelector does not exclude rules for nodes."
                 ),
                 kubectl("get", first.configuration_kind.lower(), first.configuration, "", "-o", "yaml"),
                 When.LATER,
