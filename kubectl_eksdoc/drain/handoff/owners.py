@@ -66,6 +66,7 @@ def _managed(leaving: Departure) -> Advice:
                 f"{describe} > {file}",
                 f"aws eks create-nodegroup --cli-input-json file://{file} {leaving.at}",
             ),
+            before=True,
         ),
         Step(
             "In place: the group's own update brings new nodes and ends the old ones. Started after this drain it "
