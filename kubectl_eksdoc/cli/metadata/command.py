@@ -153,7 +153,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="check only nodes of this managed node group, NodePool or eksctl node group; may be repeated",
+        help=("check check only nodes of this managed node group, NodePool or eksctl node group; may be repeated"),
     )
     group.add_argument(
         "--hops",

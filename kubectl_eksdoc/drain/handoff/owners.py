@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.amazon.group_updates import PATIENCE, PAUSE, SURGE_PER_ZONE
 from kubectl_eksdoc.drain.handoff.departure import Departure, instance_id, unsure, word
 from kubectl_eksdoc.drain.handoff.offers import Option, Step, Way
-from kubectl_eksdoc.drain.outcome import PodVerdict, SlowNode, TargetVerdict
+from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict, SlowNode, TargetVerdict
 from kubectl_eksdoc.model import versions
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.durations import in_words
@@ -66,6 +66,7 @@ def _managed(leaving: Departure) -> Advice:
                 f"{describe} > {file}",
                 f"aws eks create-nodegroup --cli-input-json file://{file} {leaving.at}",
             ),
+            before=True,
         ),
         Step(
             "In place: the group's own update brings new nodes and ends the old ones. Started after this drain it "
@@ -302,7 +303,7 @@ _OURS = {
 
 def compare(leaving: Departure, surge: int | None) -> tuple[Option, ...]:
     """The three ways for exactly these targets; `surge` is that of the policy."""
-    held = tuple(row.pod.key for row in leaving.left if row.verdict in (PodVerdict.BLOCKED, PodVerdict.UNKNOWN))
+    held = tuple(row.pod.key for row in leaving.left if row.verdict in HOLDS)
     rounds = max((target.finish_round for target in leaving.targets if target.order), default=0)
     order = "this plan's: " + (f"{_counted(rounds, 'round')}" if rounds else "nothing to evict")
     waits = "as long as you let it; what stops it is named"
