@@ -26,7 +26,7 @@ from kubectl_eksdoc.objects.structs import Object
 
 
 class HeldObjects(RawObjects):
-    """A `flows.ports.Objects` and a `flows.ports.Histories` over what a reader has read into it. Mutable. `where`:
+    """A `session.ports.Objects` and a `session.ports.Histories` over what a reader has read into it. Mutable. `where`:
     ``the snapshot x``; `lists` are kept as a whole, in the namespaces of the objects that are `wanted`."""
 
     def __init__(self, wanted: Collection[Named], where: str, lists: Collection[Resource] = ()) -> None:
@@ -70,7 +70,7 @@ class HeldObjects(RawObjects):
                 self._kept[named(whole)] = whole
 
     def one(self, of: Named) -> Doc | Absent | Unknown:
-        """As `flows.ports.Objects.one`; of a kind without any object of the namespace nothing is known."""
+        """As `session.ports.Objects.one`; of a kind without any object of the namespace nothing is known."""
         found = self._kept.get(of)
         if found is not None:
             return found
@@ -79,7 +79,7 @@ class HeldObjects(RawObjects):
         return Unknown(f"{self._where} holds no {of.kind}" + (f" of namespace {of.namespace}" if of.namespace else ""))
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
-        """As `flows.ports.Histories.listed`; of a kind without any object of the namespace nothing is known."""
+        """As `session.ports.Histories.listed`; of a kind without any object of the namespace nothing is known."""
         found = self._lists.get((resource.kind, namespace))
         if found is None:
             return Unknown(f"{self._where} holds no {resource.kind} of namespace {namespace}")
@@ -90,14 +90,14 @@ class HeldObjects(RawObjects):
 
 
 class HeldPods:
-    """A `flows.ports.InsidePods`. `read` reads the pods into what it is given; `where`: ``the snapshot x``."""
+    """A `session.ports.InsidePods`. `read` reads the pods into what it is given; `where`: ``the snapshot x``."""
 
     def __init__(self, read: Callable[[RawObjects], object], where: str) -> None:
         self._read = read
         self._where = where
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
-        """As `flows.ports.InsidePods.containers`."""
+        """As `session.ports.InsidePods.containers`."""
         wanted = _Wanted(pods)
         try:
             if pods:
@@ -107,7 +107,7 @@ class HeldPods:
         return {pod: self._containers(pod, wanted.kept.get(pod)) for pod in pods}
 
     def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, Unknown]:
-        """As `flows.ports.InsidePods.logs`."""
+        """As `session.ports.InsidePods.logs`."""
         return dict.fromkeys(asked, Unknown(f"{self._where} holds no logs"))
 
     def _containers(self, pod: str, raw: bytes | None) -> tuple[Container, ...] | Absent | Unknown:
@@ -155,7 +155,7 @@ class _One(Protocol):
 
 
 class HeldTogether(RawObjects):
-    """A `flows.ports.Objects` over others: the first that knows an object tells it. Mutable."""
+    """A `session.ports.Objects` over others: the first that knows an object tells it. Mutable."""
 
     def __init__(self, keepers: Sequence[RawObjects], tellers: Sequence[_One]) -> None:
         super().__init__()
@@ -179,7 +179,7 @@ class HeldTogether(RawObjects):
             each.forget(resource)
 
     def one(self, of: Named) -> Doc | Absent | Unknown:
-        """As `flows.ports.Objects.one`. That one of them has none is an answer only where nobody has it."""
+        """As `session.ports.Objects.one`. That one of them has none is an answer only where nobody has it."""
         answers = [each.one(of) for each in self._tellers]
         found = [each for each in answers if not isinstance(each, (Absent, Unknown))]
         absent = [each for each in answers if isinstance(each, Absent)]
@@ -194,7 +194,7 @@ _EVENT = "Event"
 
 
 class HeldKarpenter(RawObjects):
-    """A `flows.ports.Objects` and a `flows.interruption.Signs` over what a reader has read into it. Mutable. `where`:
+    """A `session.ports.Objects` and a `session.ports.Signs` over what a reader has read into it. Mutable. `where`:
     ``the snapshot x``."""
 
     def __init__(self, where: str) -> None:
@@ -233,7 +233,7 @@ class HeldKarpenter(RawObjects):
             self._kept[of] = doc
 
     def one(self, of: Named) -> Doc | Absent | Unknown:
-        """As `flows.ports.Objects.one`; of a kind without any object of the namespace nothing is known."""
+        """As `session.ports.Objects.one`; of a kind without any object of the namespace nothing is known."""
         found = self._kept.get(of)
         if found is not None:
             return found
@@ -242,11 +242,11 @@ class HeldKarpenter(RawObjects):
         return Unknown(f"{self._where} holds no {of.kind} of namespace {of.namespace}")
 
     def events(self) -> tuple[SpotEvent, ...] | Unknown:
-        """As `flows.interruption.Signs.events`."""
+        """As `session.ports.Signs.events`."""
         return tuple(self._events) if self._has_events else Unknown(f"{self._where} holds no Events")
 
     def metrics(self, pod: str, port: int) -> Unknown:
-        """As `flows.interruption.Signs.metrics`."""
+        """As `session.ports.Signs.metrics`."""
         return Unknown(f"{self._where} holds nothing of what {pod} counts (port {port})")
 
 

@@ -12,10 +12,11 @@ from kubectl_eksdoc.model.asked import Unknown
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.believing import Believed
-    from kubectl_eksdoc.flows.ports import AddonEks, ClusterReader
+    from kubectl_eksdoc.flows.ports import AddonEks
     from kubectl_eksdoc.host.journals import UpdateJournalFile
     from kubectl_eksdoc.model.aws.targets import TargetGroup
     from kubectl_eksdoc.model.pods import Pod
+    from kubectl_eksdoc.session.ports import ClusterReader
     from kubectl_eksdoc.wiring.runs import Keeping
 
 

@@ -13,7 +13,7 @@ from time import monotonic, sleep, time
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.model.names import Kind, Name
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -161,8 +161,7 @@ def _read(asked: Asked, environ: Mapping[str, str], home: str) -> tuple[Name, ..
         # Nobody sits there whom a credential plugin could ask.
         return names.names_of(asked.connection, asked.kind, asked.namespace, Surroundings(environ, home))
     from kubectl_eksdoc.model import kinds
-    from kubectl_eksdoc.wiring.metadata import namespace_of
-    from kubectl_eksdoc.wiring.sources import open_reader
+    from kubectl_eksdoc.session.sources import namespace_of, open_reader
 
     namespace = asked.namespace
     if asked.kind is Kind.PODS and not namespace:
@@ -175,10 +174,10 @@ def _addons(asked: Asked) -> tuple[Name, ...]:
     from kubectl_eksdoc.aws.eks import addon_names
     from kubectl_eksdoc.kube.identity import AwsWanted
     from kubectl_eksdoc.model.asked import Unknown
-    from kubectl_eksdoc.wiring.aws import open_aws_or_none
+    from kubectl_eksdoc.session.session import ClusterNeeds, SessionRequest, open_session
 
-    of = open_aws_or_none(asked.source, asked.connection, AwsWanted(*asked.aws))
-    found = of if isinstance(of, Unknown) else addon_names(of)
+    opening = SessionRequest(asked.source, asked.connection, AwsWanted(*asked.aws), ClusterNeeds("addon-diff", ()))
+    found = open_session(opening).ask(addon_names)
     return () if isinstance(found, Unknown) else tuple(Name(name, "in this cluster") for name in found)
 
 

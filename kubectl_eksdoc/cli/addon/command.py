@@ -10,8 +10,7 @@ from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.addon import after, apply_options
 from kubectl_eksdoc.cli.addon.applying import applying
 from kubectl_eksdoc.cli.addon.forecast import forecast
-from kubectl_eksdoc.cli.addon.reading import NAME
-from kubectl_eksdoc.cli.addon.request import Request
+from kubectl_eksdoc.cli.addon.request import NAME, Request
 from kubectl_eksdoc.cli.addon.terraform import TerraformRequest, judge_plan
 from kubectl_eksdoc.cli.fleet import Passed, over_fleet
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
