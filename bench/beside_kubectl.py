@@ -73,7 +73,7 @@ def _crowded(plan: Plan) -> Iterator[Line]:
     yield Line(f"{what}: nodes emptied", ours["emptied"], "nodes", EMPTIED, at_least=True)
     yield Line(f"{what}: nodes half drained, pods without a node", ours["half"] + ours["pending"], "", 0)
     if plan.kubectl:
-        theirs = _drained(plan, "at-once", "large", "--new", str(NEW), "--give-up", str(GIVE_UP_S))
+        theirs = _drained(plan, "at-once", "large", "--new", str(NEW), "--eviction-timeout", str(GIVE_UP_S))
         yield Line(f"{what}: nodes emptied, kubectl at once", theirs["emptied"], "nodes")
         yield Line(f"{what}: nodes half drained, kubectl at once", theirs["half"], "nodes")
         yield Line(f"{what}: pods without a node, kubectl at once", theirs["pending"], "pods")

@@ -24,7 +24,9 @@ def main() -> int:
     parser.add_argument("shape", choices=SHAPES)
     parser.add_argument("--new", type=int, default=None, help="so many new nodes")
     parser.add_argument("--kubectl", default="kubectl")
-    parser.add_argument("--give-up", type=float, default=0.0, help="after so many seconds, where there is no room")
+    parser.add_argument(
+        "--eviction-timeout", type=float, default=0.0, help="after so many seconds, where there is no room"
+    )
     asked = parser.parse_args()
     print(json.dumps(_drained(asked)))
     return 0

@@ -26,16 +26,16 @@ from kubectl_eksdoc.render.addon_update.result import UpdateResult
 from kubectl_eksdoc.render.check.result import CheckResult
 from kubectl_eksdoc.render.command_result import Metadata
 from kubectl_eksdoc.render.corefile import CorefileResult
-from kubectl_eksdoc.render.dns.result import LameduckResult
-from kubectl_eksdoc.render.dns_change.result import DnsChangeResult
-from kubectl_eksdoc.render.dns_measure.result import MeasureResult
+from kubectl_eksdoc.render.dns.report import LameduckResult
+from kubectl_eksdoc.render.dns_change.report import DnsChangeResult
+from kubectl_eksdoc.render.dns_measure.report import MeasureResult
 from kubectl_eksdoc.render.drain.result import PlanResult
-from kubectl_eksdoc.render.fleet.result import FleetResult
-from kubectl_eksdoc.render.interruption.result import InterruptionResult
+from kubectl_eksdoc.render.fleet.report import FleetResult
+from kubectl_eksdoc.render.interruption.report import InterruptionResult
 from kubectl_eksdoc.render.metadata.result import ProbeResult
 from kubectl_eksdoc.render.metadata_fix.result import FixResult
 from kubectl_eksdoc.render.metadata_probe.result import ActiveProbeResult
-from kubectl_eksdoc.render.permissions.result import PermissionResult
+from kubectl_eksdoc.render.permissions.report import PermissionResult
 from kubectl_eksdoc.render.rehearsal.result import RehearsalResult
 from kubectl_eksdoc.render.result import FindingResult, ObjectResult, Printed
 from kubectl_eksdoc.render.run.result import EventResult, RunResult

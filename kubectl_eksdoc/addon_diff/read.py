@@ -230,7 +230,7 @@ class Prepared:
         """What must not be another one between the moment it was shown and the one it is sent."""
         facts, mode = self.plan.facts, self.plan.asked.mode
         fields = [(str(change.field), change.live, change.by_mode[mode]) for change in self.plan.changes]
-        found = sorted((each.code.name, each.message) for each in self.plan.findings)
+        found = sorted((each.code.name, each.severity.value, each.message) for each in self.plan.findings)
         addon = (facts.addon.version, facts.addon.status, facts.addon.configuration, facts.target.version)
         return addon, self.plan.asked, fields, found, [each.why for each in self.guards]
 

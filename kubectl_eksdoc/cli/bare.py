@@ -14,9 +14,9 @@ from kubectl_eksdoc.cli.parser import Parser, ShowText, spelled_out, until_dashe
 from kubectl_eksdoc.errors import UsageError
 
 _ABOUT = (
-    "Check, plan and carry out the risky parts of an Amazon EKS upgrade: the drain of nodes, updates of add-ons, "
-    "the instance metadata service, DNS, and interruptions of Spot. Without a command, on a terminal: drains on "
-    "screens (--demo for the built-in cluster)."
+    "Check, plan and run the risky steps of an Amazon EKS upgrade: node drains, add-on updates, "
+    "the instance metadata service (IMDS), DNS and Spot interruptions. Without a command, open "
+    "the interactive UI (--demo for the built-in cluster)."
 )
 
 

@@ -148,31 +148,35 @@ def _options(commands: Commands) -> None:
     flags.add_to(commands)
 
 
-_REHEARSED = "try a drain on a simulated cluster, or serve one"
+_REHEARSED = "rehearse a drain on a simulated cluster, or serve that cluster"
 
 _UNDER_DRAIN = (
-    Command("plan", "what a drain would do, in which order, and what blocks it", _plan),
-    Command("run", "drain nodes: shown first, typed back, written down, and stopped by its guards", _run),
-    Command("status", "which runs there are, and how they stand", _status),
-    Command("pause", "evict nothing more for now, from any machine", _pause),
-    Command("abort", "end a run, from any machine; nodes stay cordoned", _abort),
-    Command("resume", "go on with a run, on any machine", _resume),
-    Command("rollback", "take back what a run did to nodes; pods do not move back", _rollback),
+    Command("plan", "plan a drain: order, duration and blockers", _plan),
+    Command("run", "drain nodes after a typed confirmation, with a journal and guards", _run),
+    Command("status", "list runs and show their state", _status),
+    Command("pause", "pause a run, from any machine", _pause),
+    Command("abort", "abort a run, from any machine; nodes stay cordoned", _abort),
+    Command("resume", "resume a run, on any machine", _resume),
+    Command("rollback", "uncordon the nodes of a run and restore their annotations; pods do not move back", _rollback),
     Command("rehearse", _REHEARSED, _rehearse_below),
 )
 
 COMMANDS: tuple[Command, ...] = (
-    Command("drain", "plan the drain of nodes, and do it", _drain, _UNDER_DRAIN),
+    Command("drain", "plan and run node drains", _drain, _UNDER_DRAIN),
     Command("rehearse", _REHEARSED, _rehearse),
-    Command("check", "whether this cluster may be upgraded, and in which order", _check),
-    Command("addon-diff", "what an add-on's update will really change", _addon_diff),
-    Command("imds-probe", "who loses the instance metadata service, and why", _imds_probe),
-    Command("coredns-lameduck", "whether DNS survives its nodes, and how to make it", _coredns_lameduck),
-    Command("interruption", "whether Karpenter receives Spot interruption events, and what is missing", _interruption),
-    Command("snapshot", "write all that is read to a file, without secrets, to answer from it later", _snapshot),
-    Command("completion", "complete words with the Tab key: install it, take it away, look", _completion),
-    Command("plugins", "make kubectl eksdoc-drain and the other entry points, remove them, list them", _plugins),
-    Command("permissions", "the ClusterRole and the IAM policy of a command, and whether you have them", _permissions),
+    Command("check", "check whether the cluster can be upgraded, and list the upgrade steps", _check),
+    Command("addon-diff", "predict what an add-on update changes and resets", _addon_diff),
+    Command("imds-probe", "find pods that cannot reach the instance metadata service, and fix them", _imds_probe),
+    Command("coredns-lameduck", "check and fix CoreDNS graceful shutdown and placement", _coredns_lameduck),
+    Command("interruption", "verify Karpenter interruption handling (SQS, EventBridge, IAM)", _interruption),
+    Command("snapshot", "save the cluster and AWS data to a file, without secrets, for offline use", _snapshot),
+    Command("completion", "install or remove shell completion", _completion),
+    Command("plugins", "create, remove or list the entry points such as kubectl eksdoc-drain", _plugins),
+    Command(
+        "permissions",
+        "print the ClusterRole and IAM policy that a command needs, or check that you have them",
+        _permissions,
+    ),
     Command("options", "", _options),
 )
 """In the order of the help; a new command is one module with `add_to`, and one line here."""

@@ -141,53 +141,49 @@ BY_SHELL = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 NAME = "completion"
 
 _ABOUT = """\
-Have kubectl complete the words of kubectl eksdoc with the Tab key: commands, flags, their values, and the names of
-contexts, nodes, node groups and runs. kubectl 1.26 or newer asks a program kubectl_complete-eksdoc for them, which pip
-installs and krew does not.
+Install or remove shell completion of kubectl eksdoc: commands, flags, their values, and names of contexts, nodes, node
+groups and runs. kubectl 1.26 or newer calls the program kubectl_complete-eksdoc, which pip installs and krew does not.
 
-A cluster, and AWS for the names of add-ons, are asked as the command itself would ask them. Nobody waits for longer
-than a second; what comes later is there for the next Tab, and kept in ~/.cache/eksdoc, where it counts for a minute.
-EKSDOC_COMPLETION_OFFLINE=1 has nothing be asked.
+Names are read from the cluster, and names of add-ons from AWS, with the credentials of the command. Completion waits at
+most one second; results are cached in ~/.cache/eksdoc for one minute. EKSDOC_COMPLETION_OFFLINE=1 turns reading off.
 """
 _INSTALL = """\
-Make a link kubectl_complete-X beside each program kubectl-X of this tool, in the folder where it was found. What is
-there already is left as it is. kubectl itself must be set up for your shell: kubectl completion --help
+Create a link kubectl_complete-X next to each program kubectl-X of this tool. Existing files are kept. Completion of
+kubectl itself must be set up for your shell: kubectl completion --help
 """
 _UNINSTALL = """\
-Remove the links that install has made, also those whose program is gone; nothing else.
+Remove the links that "completion install" created, and nothing else.
 """
 _STATUS = """\
-Tell for each program kubectl-X of this tool whether kubectl finds a completer. Exit codes: 0 all have one, 1 not all.
+Show for each program kubectl-X of this tool whether kubectl finds its completer. Exit codes: 0 all have one, 1 not all.
 """
 _SHELL = {
     "bash": """\
-Print what bash runs to complete kubectl-eksdoc as a command of its own, without kubectl. For this shell:
-source <(kubectl-eksdoc completion bash), and for all of them that line in ~/.bashrc.
+Print the bash completion script for the command kubectl-eksdoc. For this shell:
+source <(kubectl-eksdoc completion bash). For all shells, add that line to ~/.bashrc.
 """,
     "zsh": """\
-Print what zsh runs to complete kubectl-eksdoc as a command of its own, without kubectl. For this shell, once compinit
-has run: source <(kubectl-eksdoc completion zsh), or as a file _kubectl-eksdoc in a folder of $fpath.
+Print the zsh completion script for the command kubectl-eksdoc. For this shell, after compinit:
+source <(kubectl-eksdoc completion zsh). For all shells, save it as _kubectl-eksdoc in a folder of $fpath.
 """,
     "fish": """\
-Print what fish runs to complete kubectl-eksdoc as a command of its own, without kubectl. For this shell:
-kubectl-eksdoc completion fish | source, or as ~/.config/fish/completions/kubectl-eksdoc.fish.
+Print the fish completion script for the command kubectl-eksdoc. For this shell:
+kubectl-eksdoc completion fish | source. For all shells, save it as ~/.config/fish/completions/kubectl-eksdoc.fish.
 """,
 }
 _NO_VERSION = "kubectl asks them from 1.26 on; which version yours is tells: kubectl version --client"
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    about = "complete words with the Tab key: install it, take it away, look"
+    about = "install or remove shell completion"
     parser = commands.add_parser(NAME, help=about, description=_ABOUT)
     GlobalOptions.add_to(parser, level=LEVELS - 2)
     under = parser.add_commands()
-    add_command(under, "install", "make the links that kubectl completes with", _INSTALL, install, dry=True)
+    add_command(under, "install", "create the links for completion by kubectl", _INSTALL, install, dry=True)
     add_command(under, "uninstall", "remove them", _UNINSTALL, uninstall, dry=True)
-    add_command(under, "status", "which there are, and what is missing", _STATUS, status)
+    add_command(under, "status", "list the links and what is missing", _STATUS, status)
     for shell, script in BY_SHELL.items():
-        add_command(
-            under, shell, f"print what {shell} needs for kubectl-eksdoc itself", _SHELL[shell], _printing(script)
-        )
+        add_command(under, shell, f"print the {shell} completion script", _SHELL[shell], _printing(script))
 
 
 def add_command(
@@ -207,7 +203,7 @@ def add_command(
             type=values.NO_SERVER_DRY_RUN,
             default="none",
             metavar="[client]",
-            help="say what would be done",
+            help="show what would be done",
         )
     parser.set_defaults(leaf=parser, command=command)
 

@@ -78,16 +78,19 @@ def _filters(args: argparse.Namespace) -> list[tuple[str, object]]:
 
 def add_targeting(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("Nodes (by name, or all that pass every filter)")
-    group.add_argument("-l", "--selector", type=values.selector, metavar="SELECTOR", help="those whose labels match")
+    group.add_argument("-l", "--selector", type=values.selector, metavar="SELECTOR", help="nodes whose labels match")
     group.add_argument(
         "--nodegroup",
         action="append",
         default=[],
         metavar="NAME",
-        help="those of a managed or eksctl node group or Karpenter NodePool; may be repeated",
+        help="nodes of a managed or eksctl node group or a Karpenter NodePool; may be repeated",
     )
     group.add_argument(
-        "--older-than", type=values.version, metavar="VERSION", help="those with an older kubelet: v1.33"
+        "--older-than",
+        type=values.version,
+        metavar="VERSION",
+        help="nodes with a kubelet older than this version, such as v1.33",
     )
 
 
@@ -111,7 +114,7 @@ def _refuse_what_if(parser: argparse.ArgumentParser) -> None:
     for each in options_of(DrainPolicy):
         if each.option.group == WHAT_IF:
             parser.add_argument(each.option.flag, action=Refusal, nargs="?", const=why, dest=each.name, **hidden)
-    why = "guards stop a run: see --stop-pending and --give-up"
+    why = "guards stop a run: see --stop-pending and --eviction-timeout"
     parser.add_argument("--timeout", action=Refusal, nargs="?", const=why, **hidden)
 
 
@@ -190,15 +193,15 @@ def page_size_from(args: argparse.Namespace) -> int | None:
 
 
 def add_comparison(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Beside another plan")
+    group = parser.add_argument_group("Compare with a previous plan")
     group.add_argument(
         "--since",
         "--baseline",
         dest="baseline",
         metavar="FILE",
         default=None,
-        help="say what differs from a plan that was saved with -o json > FILE, or from the same plan of a snapshot or "
-        "a dump, and what of it is new and what is fixed",
+        help="compare with a plan saved with -o json > FILE, or with the same plan of a snapshot or dump, "
+        "and show what is new and what is fixed",
     )
 
 
@@ -246,7 +249,7 @@ def _in_its_turn(eviction: Eviction) -> str:
 
 
 _PLAN = """\
-Plan a drain: which nodes can be emptied in which order, what blocks it, and what to do about that.
+Plan a drain: which nodes can be drained, in which order, how long it takes, what blocks it and how to fix that.
 Reads the cluster and changes nothing.
 
 Examples:
@@ -266,9 +269,7 @@ Global flags: kubectl eksdoc options
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> argparse._SubParsersAction[Parser]:
     """Add ``drain``; returns where what is under it is added."""
-    drain = commands.add_parser(
-        "drain", help="plan the drain of nodes, and do it", description="Plan the drain of nodes, and do it."
-    )
+    drain = commands.add_parser("drain", help="plan and run node drains", description="Plan and run node drains.")
     GlobalOptions.add_to(drain, level=LEVELS - 2)
     SourceOptions.add_early(drain)
     replay.add_to(drain)
@@ -278,7 +279,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> argparse._SubParsers
 def add_plan(commands: argparse._SubParsersAction[Parser]) -> None:
     plan = commands.add_parser(
         "plan",
-        help="what a drain would do, in which order, and what blocks it",
+        help="plan a drain: order, duration and blockers",
         usage="%(prog)s [NODE…] [flags]",
         description=_PLAN,
         epilog=_EXIT_CODES,

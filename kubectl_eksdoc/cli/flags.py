@@ -124,7 +124,7 @@ HONOURED: tuple[Flag, ...] = (
         Takes.SWITCH,
         ours=True,
     ),
-    Flag(("--ascii",), "ascii", "no other signs than ASCII's", Takes.SWITCH, ours=True),
+    Flag(("--ascii",), "ascii", "ASCII output only", Takes.SWITCH, ours=True),
     Flag(("--debug",), "debug", "show where an error came from", Takes.SWITCH, ours=True),
 )
 

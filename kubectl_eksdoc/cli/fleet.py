@@ -59,34 +59,34 @@ class FleetChoice:
     @property
     def given(self) -> dict[str, object]:
         """By the names of the flags."""
-        more = {"fleet-at-once": self.at_once} if self.at_once != AT_ONCE else {}
+        more = {"parallel": self.at_once} if self.at_once != AT_ONCE else {}
         late = {"fleet-timeout": values.duration_text(self.timeout_s)} if self.timeout_s != TIMEOUT_S else {}
         return {"fleet": self.text, **more, **late}
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Many clusters at once")
+    group = parser.add_argument_group("Several clusters")
     group.add_argument(
         "--fleet",
         metavar="CONTEXTS|GLOB|FILE",
         default=None,
-        help="contexts with commas between them, a pattern such as 'prod-*', or a file that lists them (also @FILE): "
-        "names, or entries with name, context, kubeconfig, cluster-name, region, profile, snapshot. The exit code is "
-        "that of the worst",
+        help="comma-separated contexts, a pattern such as 'prod-*', or a file that lists them (also "
+        "@FILE): names, or entries with name, context, kubeconfig, cluster-name, region, profile, "
+        "snapshot. The worst result sets the exit code",
     )
     group.add_argument(
-        "--fleet-at-once",
+        "--parallel",
         type=_at_once,
         default=None,
         metavar="N",
-        help=f"so many clusters are judged at a time, each by a process of its own; default: {AT_ONCE}",
+        help=f"clusters to check in parallel; default: {AT_ONCE}",
     )
     group.add_argument(
         "--fleet-timeout",
         type=values.some_seconds,
         default=None,
         metavar="TIME",
-        help=f"longest wait for one cluster; default: {values.duration_text(TIMEOUT_S)}",
+        help=f"timeout for one cluster; default: {values.duration_text(TIMEOUT_S)}",
     )
 
 
@@ -105,7 +105,7 @@ def fleet_from(args: argparse.Namespace, beside: Iterable[str] = ()) -> FleetCho
         UsageError: flags do not go together.
     """
     if args.fleet is None:
-        for dest in ("fleet_at_once", "fleet_timeout"):
+        for dest in ("parallel", "fleet_timeout"):
             if getattr(args, dest) is not None:
                 raise UsageError(f"{_flag(dest)} is of --fleet, and no fleet is named", "Add --fleet: which clusters.")
         return None
@@ -128,7 +128,7 @@ def fleet_from(args: argparse.Namespace, beside: Iterable[str] = ()) -> FleetCho
             raise UsageError(
                 f"{_flag(dest)} is for one cluster at a time, and --fleet names many", "Give --context instead."
             )
-    return FleetChoice(args.fleet, args.fleet_at_once or AT_ONCE, args.fleet_timeout or TIMEOUT_S)
+    return FleetChoice(args.fleet, args.parallel or AT_ONCE, args.fleet_timeout or TIMEOUT_S)
 
 
 def _flag(dest: str) -> str:

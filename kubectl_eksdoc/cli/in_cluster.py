@@ -69,7 +69,7 @@ def add_to(group: argparse._ArgumentGroup, what: str) -> None:
     group.add_argument(APPLY, action="switch", default=False, help=f"with {IN_CLUSTER}: create them, once confirmed")
     group.add_argument(IMAGE, default=None, metavar="IMAGE", help=f"the image of this tool (default: {DEFAULT_IMAGE})")
     group.add_argument(
-        ROLE, default=None, metavar="ARN", help="the IAM role of its ServiceAccount (IRSA), for what it asks AWS"
+        ROLE, default=None, metavar="ARN", help="IAM role of the ServiceAccount (IRSA), for its AWS requests"
     )
 
 

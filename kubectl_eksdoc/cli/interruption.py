@@ -122,10 +122,10 @@ def reached_by(request: Request, world: opening.WasRead) -> tuple[str, ...]:
 COMMAND_NAME = NAME
 
 _ABOUT = """\
-Say whether Karpenter hears that EC2 takes a node back (Spot interruptions, scheduled changes), link by link: the
-setting, by its version; the queue, its policy and its key; the rules of EventBridge; the rights of the controller; its
-log. Says what the next interruption takes, and which Spot node has its notice now. Reads the cluster and AWS, and
-changes nothing: what is missing is printed, for you to deploy.
+Verify that Karpenter receives interruption events of EC2 (Spot interruptions, scheduled changes), link by link: its
+setting, the SQS queue with its policy and key, the EventBridge rules, the IAM permissions of the controller, and its
+log. Shows what the next interruption would stop, and which Spot nodes have a notice now. Reads the cluster and AWS, and
+changes nothing: --print writes what is missing, for you to deploy.
 
 Examples:
   %(prog)s
@@ -140,8 +140,8 @@ Examples:
 
 _EXIT_CODES = """\
 Exit codes: 0 interruptions are handled, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
-With --print: 0 all that it can make is in it, 1 there is nothing in it, and something else fails, 5 something is not
-known, so it may lack something.
+With --print: 0 the document is complete, 1 it is empty and something else fails, 5 something is unknown, so the
+document may be incomplete.
 Global flags: kubectl eksdoc options
 """
 
@@ -150,38 +150,39 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add ``interruption``."""
     parser = commands.add_parser(
         COMMAND_NAME,
-        help="whether Karpenter receives Spot interruption events, and what is missing",
+        help="verify Karpenter interruption handling (SQS, EventBridge, IAM)",
         usage="%(prog)s [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
     )
     GlobalOptions.add_to(parser, level=LEVELS - 1)
     SourceOptions.add_to(parser)
-    group = parser.add_argument_group("What is judged")
+    group = parser.add_argument_group("Scope")
     group.add_argument(
         "--queue",
         type=queue_name,
         default=None,
         metavar="NAME",
-        help="the queue that is to be read; default: what Karpenter is configured with, else the cluster's name",
+        help="interruption queue; default: the queue that Karpenter is configured with, else the cluster's name",
     )
     shared_options.add_accepted(group, _codes, "interruptions")
     shared_options.add_without(group, permissions.PROXY.name)
-    group = parser.add_argument_group("What is missing, as a document on stdout (nothing is changed)")
+    group = parser.add_argument_group("Print what is missing (changes nothing)")
     group.add_argument(
         "--print",
         type=values.one_of(PRINTED, "document"),
         default=None,
         metavar="WHAT",
-        help="stack: a CloudFormation template with only what is missing, for a stack of its own; commands: the "
-        "same as commands of awscli and helm; iam: what the controller needs; helm-values: the setting, to be merged",
+        help="stack: a CloudFormation template with only the missing resources, for a separate stack; "
+        "commands: the same as AWS CLI and Helm commands; iam: the policy that the controller needs; "
+        "helm-values: the setting to merge into your values",
     )
     group.add_argument(
         "--stack-name",
         type=stack_name,
         default=None,
         metavar="NAME",
-        help="of the stack; never that of Karpenter's own, of which it would delete the rest",
+        help="name of the stack; never the name of Karpenter's own stack, whose other resources an update would delete",
     )
     parser.set_defaults(leaf=parser, command=run)
 
@@ -224,7 +225,7 @@ def _printed(plan: InterruptionPlan, request: Request, around: Surroundings) -> 
     Raises:
         UsageError: there is no Karpenter for which anything could be made, or nothing says where.
     """
-    from kubectl_eksdoc.render.interruption.report import printed
+    from kubectl_eksdoc.render.interruption.printed import printed
 
     missing, install = plan.missing, plan.install
     if missing is None or install is None:

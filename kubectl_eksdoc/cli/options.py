@@ -170,7 +170,7 @@ def add_with(group: argparse._ArgumentGroup, does: str, names: tuple[str, ...] =
 
 def add_without(group: argparse._ArgumentGroup, *names: str) -> None:
     """`names`: the opt-ins that the command can do without."""
-    does = "leave out of the scope what needs these opt-in rights, so that it is not unknown"
+    does = "leave out checks that need these opt-in permissions, instead of reporting unknown"
     _opt_in_options_add(group, WITHOUT, "without", names, f"{does}: {', '.join(names)}")
 
 
@@ -215,7 +215,7 @@ def add_accepted(
         type=values.Codes(lambda: (code.name for code in codes()), of),
         default=(),
         metavar="CODE,…",
-        help=f"findings that may be unknown without {otherwise}",
+        help=f"accept these finding codes as unknown, without {otherwise}",
     )
 
 
@@ -229,7 +229,7 @@ def add_confirmation(group: argparse._ArgumentGroup, of: Counted, unless: str) -
         "-y",
         action="switch",
         default=False,
-        help=f"ask nothing; only together with the number of {of.expected} that is expected",
+        help=f"do not ask for confirmation; requires the expected number of {of.expected}",
     )
     group.add_argument(
         of.flag,
@@ -267,25 +267,25 @@ def dry_from(args: argparse.Namespace) -> str:
 
 
 LIST = "list"
-"""In the place of a fault: show all of them."""
+"""In the place of a fault: list all faults."""
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("What goes wrong on purpose")
+    group = parser.add_argument_group("Fault injection")
     group.add_argument(
         "--fault",
         type=_fault,
         action="append",
         default=[],
         metavar="NAME[=VALUE][@SHARE]",
-        help=f"a fault by its name, as slow=2s@5%%; may be repeated; {LIST}: show all of them",
+        help=f"inject a fault, such as slow=2s@5%%; may be repeated; {LIST}: list all faults",
     )
     group.add_argument(
         "--fault-seed",
         type=_seed,
         default=0,
         metavar="N",
-        help="another chance for shares and for what is hit; the same number gives the same faults (default: 0)",
+        help="random seed; the same seed gives the same faults (default: 0)",
     )
 
 
@@ -371,13 +371,13 @@ class Compared(Protocol):
 
 
 def add_since_to(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Beside an earlier answer")
+    group = parser.add_argument_group("Compare with a previous result")
     group.add_argument(
         "--since",
         metavar="FILE",
         default=None,
-        help="say what is new, fixed and unchanged since an answer that was saved with -o json > FILE, or since a "
-        "snapshot or a dump, of which the same is asked first",
+        help="show what is new, fixed and unchanged since a result saved with -o json > FILE, or since a "
+        "snapshot or dump",
     )
 
 

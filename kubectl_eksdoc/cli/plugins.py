@@ -15,27 +15,27 @@ from kubectl_eksdoc.host.entry_points import EntryPoint, State, entry_points, li
 NAME = "plugins"
 
 _ABOUT = """\
-Six commands can also be run as plugins of their own: kubectl eksdoc-drain is kubectl eksdoc drain. pip makes these
-entry points. After an installation with krew "plugins link" makes them in krew's folder, with no second installation.
+Six commands also have their own plugin name: kubectl eksdoc-drain is kubectl eksdoc drain. pip installs these entry
+points. After an installation with krew, "plugins link" creates them in krew's folder without a second installation.
 """
 _LINK = """\
-Make a link kubectl-eksdoc_X to kubectl-eksdoc for each of the six commands, in the folder where kubectl-eksdoc was
-found. What is there already stays as it is. The links stay valid after kubectl krew upgrade.
+Create a link kubectl-eksdoc_X to kubectl-eksdoc for each of the six commands, in the folder of kubectl-eksdoc. Existing
+files are kept. The links stay valid after kubectl krew upgrade.
 """
 _UNLINK = """\
-Remove the links that "plugins link" made, and nothing else. Run it before kubectl krew uninstall eksdoc.
+Remove the links that "plugins link" created, and nothing else. Run it before kubectl krew uninstall eksdoc.
 """
 _STATUS = """\
-List the entry point of each of the six commands and what it is. Exit codes: 0 all are there, 1 at least one is not.
+List the entry points of the six commands and their type. Exit codes: 0 all exist, 1 at least one is missing.
 """
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    about = "make kubectl eksdoc-drain and the other entry points, remove them, list them"
+    about = "create, remove or list the entry points such as kubectl eksdoc-drain"
     parser = commands.add_parser(NAME, help=about, description=_ABOUT)
     GlobalOptions.add_to(parser, level=LEVELS - 2)
     under = parser.add_commands()
-    add_command(under, "link", "make links for the entry points", _LINK, make, dry=True)
+    add_command(under, "link", "create links for the entry points", _LINK, make, dry=True)
     add_command(under, "unlink", "remove these links", _UNLINK, remove, dry=True)
     add_command(under, "status", "list the entry points", _STATUS, status)
 

@@ -19,9 +19,9 @@ SPEED = 60.0
 """Virtual seconds in a second of a served cluster, unless said otherwise."""
 
 _ABOUT = """\
-Try a drain on a simulated cluster made of a dump, or of what is read from the live one: the plan is made and done in
-virtual time, with real rules for evictions, budgets, controllers and the scheduler. Nothing real is changed.
-With --serve the simulated cluster is served instead, for kubectl and for this tool.
+Rehearse a drain on a simulated copy of a cluster, made from a dump or from the live cluster: the plan runs in virtual
+time, with the rules of Kubernetes for evictions, budgets, controllers and the scheduler. Nothing real is changed.
+With --serve, serve the simulated cluster instead, for kubectl and for this tool.
 
 Examples:
   %(prog)s --nodegroup blue --snapshot dump.tar.gz
@@ -31,7 +31,7 @@ Examples:
 """
 
 _EXIT_CODES = """\
-Exit codes: 0 all went as planned, 1 blockers, or a node was not emptied, 5 something is unknown; 2 usage, 3 cluster.
+Exit codes: 0 as planned, 1 blockers, or a node was not drained, 5 something is unknown; 2 usage, 3 cluster.
 Global flags: kubectl eksdoc options
 """
 
@@ -40,7 +40,7 @@ def add_to(commands: argparse._SubParsersAction[Parser], level: int = LEVELS - 1
     """Add ``rehearse``; `level` as for the global options."""
     parser = commands.add_parser(
         "rehearse",
-        help="try a drain on a simulated cluster, or serve one",
+        help="rehearse a drain on a simulated cluster, or serve that cluster",
         usage="%(prog)s [NODE…] [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
@@ -55,21 +55,21 @@ def add_to(commands: argparse._SubParsersAction[Parser], level: int = LEVELS - 1
 
 
 def _add_serving(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Serving the simulated cluster")
+    group = parser.add_argument_group("Serve the simulated cluster")
     group.add_argument(
         "--serve",
         action="switch",
         default=False,
-        help="serve it on this machine until Ctrl-C, and print the path of a kubeconfig",
+        help="serve the simulated cluster until Ctrl-C and print the path of its kubeconfig",
     )
     group.add_argument(
         "--speed",
         type=values.speed,
         default=None,
         metavar="N",
-        help=f"virtual seconds in each second while it is served (default: {SPEED:g})",
+        help=f"virtual seconds per second while serving (default: {SPEED:g})",
     )
-    group.add_argument("--kubeconfig-out", default=None, metavar="FILE", help="write the kubeconfig there")
+    group.add_argument("--kubeconfig-out", default=None, metavar="FILE", help="write the kubeconfig to this path")
 
 
 def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:

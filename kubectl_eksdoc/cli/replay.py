@@ -36,7 +36,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         dest=_DEST,
         metavar="FILE",
         default=argparse.SUPPRESS,
-        help="show a run again on screens, by its journal or what 'drain run -o json' wrote; no cluster is needed",
+        help="replay a run in the interactive UI from its journal, or from the output of 'drain run -o "
+        "json'; needs no cluster",
     )
 
 

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 NAME = "snapshot"
 
 _ABOUT = """\
-Write all that this tool reads, of the cluster and of AWS, to one file: to plan offline, to hand it to a colleague, to
-compare with later. Every reading command, rehearse and the screens take it with --snapshot FILE, and answer as of the
-moment when it was made. Secrets are never in it: of Helm's only which release has which objects. Values of
-variables, annotations, arguments and ConfigMaps are in it where something is judged by them; of all others a digest.
+Save everything that this tool reads from the cluster and AWS to one file, to plan offline, to share it with a colleague
+or to compare with later. Commands that only read, rehearse and the interactive UI accept it with --snapshot FILE. It
+contains no Secrets; of Helm releases only which release has which objects. Values of variables, annotations, arguments
+and ConfigMaps are included where a check needs them; all others are replaced by a digest.
 
 Examples:
   %(prog)s prod.eksdoc
@@ -46,7 +46,7 @@ Examples:
 """
 
 _EXIT_CODES = """\
-Exit codes: 0 all of it is written, 5 it is written, and lacks what could not be read; 2 usage, 3 cluster, 4 AWS.
+Exit codes: 0 complete, 5 written, but something could not be read; 2 usage, 3 cluster, 4 AWS.
 Global flags: kubectl eksdoc options
 """
 
@@ -55,7 +55,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add ``snapshot``."""
     parser = commands.add_parser(
         NAME,
-        help="write all that is read to a file, without secrets, to answer from it later",
+        help="save the cluster and AWS data to a file, without secrets, for offline use",
         usage="%(prog)s FILE [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
@@ -63,8 +63,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     GlobalOptions.add_to(parser, level=LEVELS - 1)
     group = parser.add_argument_group("Of what (default: the live cluster of your kubeconfig)")
     group.add_argument("--demo", action="switch", default=argparse.SUPPRESS, help="the built-in cluster")
-    group = parser.add_argument_group("Where to")
-    group.add_argument("--overwrite", action="switch", default=False, help="in the place of a file that is there")
+    group = parser.add_argument_group("Output file")
+    group.add_argument("--overwrite", action="switch", default=False, help="overwrite FILE if it exists")
     opt_in_options.add_without(parser.add_argument_group("What is in it"), *permissions.SKIPPABLE)
     parser.set_defaults(leaf=parser, command=run)
 

@@ -101,19 +101,21 @@ class DrainPolicy:
         "--ignore-daemonsets",
         AS_IN_KUBECTL,
         SWITCH,
-        "leave DaemonSets' pods alone; on by default here, unlike in kubectl",
+        "do not evict DaemonSet pods; on by default, unlike in kubectl",
         always=True,
     )
     delete_emptydir_data: bool = option(
         False, "--delete-emptydir-data", AS_IN_KUBECTL, SWITCH, "evict pods with emptyDir data", always=True
     )
-    force: bool = option(False, "--force", AS_IN_KUBECTL, SWITCH, "evict pods that nothing creates again", always=True)
+    force: bool = option(
+        False, "--force", AS_IN_KUBECTL, SWITCH, "evict pods that no controller recreates", always=True
+    )
     grace_seconds: int | None = option(
         None,
         "--grace-period",
         AS_IN_KUBECTL,
         GRACE,
-        "time to stop for every pod; negative: each pod's own (default: -1)",
+        "grace period for every pod, in seconds; negative: the pod's own (default: -1)",
         "SECONDS",
         always=True,
     )
@@ -125,7 +127,7 @@ class DrainPolicy:
         "--skip-wait-for-delete-timeout",
         AS_IN_KUBECTL,
         WHOLE_SECONDS,
-        "do not wait for pods that have been stopping for longer; 0: always wait",
+        "do not wait for pods that have been terminating longer than this; 0: always wait",
         "SECONDS",
         always=True,
         json="skipDeletingAfterSeconds",
@@ -138,7 +140,7 @@ class DrainPolicy:
         "--partial",
         ONLY_HERE,
         SWITCH,
-        "empty nodes as far as possible where a pod cannot go",
+        "drain nodes as far as possible where a pod cannot be evicted",
         always=True,
         steps=Steps("empty in part", "where a pod cannot go, the others do", (False, True)),
     )
@@ -155,7 +157,7 @@ class DrainPolicy:
         "--evict-protected",
         ONLY_HERE,
         SWITCH,
-        "evict pods whose owner asks not to disrupt them",
+        "evict pods that are annotated against disruption",
         always=True,
     )
     surge_singles: bool = option(
@@ -163,7 +165,7 @@ class DrainPolicy:
         "--surge-singles",
         ONLY_HERE,
         SWITCH,
-        "restart the Deployment of a single replica instead of evicting it, where the new pod can be Ready first",
+        "restart a Deployment with one replica instead of evicting its pod, where the new pod can become Ready first",
         steps=Steps("restart singles", "by a rollout, instead of an eviction", (False, True)),
     )
     wait_jobs: int = option(
@@ -171,7 +173,7 @@ class DrainPolicy:
         "--wait-jobs",
         ONLY_HERE,
         TIME,
-        "let pods of Jobs finish for so long from the begin of their node on: 30m; default: not at all",
+        "wait up to this long for Job pods to finish before evicting them, such as 30m; default: do not wait",
         "TIME",
         json="waitJobsSeconds",
         steps=Steps(
@@ -187,7 +189,7 @@ class DrainPolicy:
         "--delete-past-budget",
         ONLY_HERE,
         POD_NAMES,
-        "delete exactly that pod if its budget does not let it go; may be repeated",
+        "delete this pod if its PodDisruptionBudget blocks eviction; may be repeated",
         "NS/POD",
     )
     accept_unknown: frozenset[str] = option(
@@ -195,7 +197,7 @@ class DrainPolicy:
         "--accept-unknown",
         ONLY_HERE,
         CODES,
-        "finding codes that may stay unknown without exit code 5; may be repeated",
+        "accept these finding codes as unknown: they do not cause exit code 5; may be repeated",
         "CODE,…",
         always=True,
     )
@@ -204,7 +206,7 @@ class DrainPolicy:
         "--assume-budget",
         WHAT_IF,
         pairs("assumed_budget", "budget", "away"),
-        "what if that budget let N of its pods be away; may be repeated",
+        "plan as if this PodDisruptionBudget allowed N disruptions; may be repeated",
         "NS/NAME=N",
     )
     assume_fixed: frozenset[str] = option(
@@ -212,7 +214,7 @@ class DrainPolicy:
         "--assume-fixed",
         WHAT_IF,
         CODES,
-        "what if what these finding codes name stopped nothing; may be repeated",
+        "plan as if findings with these codes were fixed; may be repeated",
         "CODE,…",
     )
     max_unavailable: tuple[tuple[str, Amount], ...] = option(
@@ -220,7 +222,7 @@ class DrainPolicy:
         "--max-unavailable",
         PACE,
         AT_ONCE,
-        "targets under way at once: of all, of each zone, of each node group; default: all; may be repeated",
+        "nodes drained at the same time: in total, per zone or per node group; default: all; may be repeated",
         "[zone=|nodegroup=]N|N%",
     )
     surge: int | None = option(
@@ -228,7 +230,7 @@ class DrainPolicy:
         "--surge",
         PACE,
         NODES,
-        "N new nodes join first, and each drained node is replaced by a new one; default: no node joins",
+        "plan with N new nodes that join first; each drained node is replaced by a new one; default: no node joins",
         "N",
         steps=Steps(
             "new nodes first",
@@ -242,7 +244,7 @@ class DrainPolicy:
         "--soft-budget",
         PACE,
         PERCENTAGE,
-        "how much of a workload without a budget may be away at once; default: all of it",
+        "disruptions allowed at the same time for a workload without a PodDisruptionBudget; default: all pods",
         "PCT",
         json="softBudgetPercent",
         steps=Steps(
@@ -258,7 +260,7 @@ class DrainPolicy:
         "--max-evictions-per-second",
         PACE,
         RATE,
-        "how fast evictions may follow each other; default: no limit",
+        "limit the rate of evictions; default: no limit",
         "N",
         json="maxEvictionsPerSecond",
         steps=Steps(
@@ -282,7 +284,7 @@ class DrainPolicy:
         "--order-file",
         FIRST,
         NAMES_IN_A_FILE,
-        "the nodes in the order in which they go, one a line, as -o name prints them; the others go after them",
+        "drain nodes in the order of this file, one name a line, as -o name prints them; other nodes follow",
         "FILE",
     )
     pins: tuple[tuple[str, int], ...] = option(
@@ -290,7 +292,7 @@ class DrainPolicy:
         "--pin",
         FIRST,
         pairs("pin", "node", "wave"),
-        "drain that node in that wave, the first is 1; may be repeated",
+        "drain this node in this wave; the first wave is 1; may be repeated",
         "NODE=WAVE",
     )
     effort: int = option(
@@ -298,8 +300,7 @@ class DrainPolicy:
         "--effort",
         FIRST,
         EFFORT,
-        f"evictions that may be simulated in search of a better order (default: {DEFAULT_EFFORT}; 0: the first order "
-        "is taken)",
+        f"simulated evictions to spend on finding a better order (default: {DEFAULT_EFFORT}; 0: use the first order)",
         "N",
     )
 

@@ -89,7 +89,7 @@ class _Run:
         self._engine = Engine(plan, Seen(cluster), replace(limits, ready_s=0.0))  # its end is that of the plan
         self._replanning = Replanning(self._engine, cluster)
         between_s = 1 / plan.policy.evictions_per_second if plan.policy.evictions_per_second else 0.0
-        self._give_up_s = GIVE_UP_S + limits.bake_s + between_s + plan.policy.wait_jobs
+        self._give_up_s = GIVE_UP_S + limits.soak_s + between_s + plan.policy.wait_jobs
         self._begun_s = stage.seconds
         level = plan.estimate.level if plan.estimate is not None else 0.0
         self._new_node_s = Time.of(*NEW_NODE_S).drawn(level)

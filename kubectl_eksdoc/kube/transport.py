@@ -157,7 +157,7 @@ class _Waits:
             return False
         if now_s - self._told_s >= TELL_S:
             self._told_s = now_s
-            waiting.tell(f"the cluster is read again: {why}; for up to {in_words(waiting.away_s)} (--stop-away)")
+            waiting.tell(f"the cluster is read again: {why}; for up to {in_words(waiting.away_s)} (--max-api-outage)")
         return True
 
 

@@ -43,7 +43,7 @@ def test_every_flag_fills_a_field_and_every_field_of_a_connection_has_its_flag()
 
 
 def test_the_formats_of_o_are_those_of_the_renderers() -> None:
-    assert set(OUTPUTS) == set(FORMATS.formats) | set(CHECK_FORMATS.by_name)
+    assert set(OUTPUTS) == set(FORMATS.formats) | set(CHECK_FORMATS.formats)
 
 
 def test_every_error_has_an_exit_code_that_is_explained() -> None:

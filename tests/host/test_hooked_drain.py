@@ -81,7 +81,7 @@ def drain(api: Api, folder: Path, after: str) -> tuple[Ended, list[Moment]]:
         cluster, plan = plan_drain(LiveReader(connection(server, folder)), Targeting(nodegroups=("blue",)), POLICY)
         log = f'echo "$EKSDOC_WHEN $EKSDOC_WAVE $EKSDOC_NODES" >> {folder}/log'
         field = HookedField(live, {BEFORE_WAVE: log, AFTER_WAVE: f"{log}; {after}"}, "r1")
-        engine = Engine(plan, Seen(cluster), Limits(bake_s=20), HOOKS)
+        engine = Engine(plan, Seen(cluster), Limits(soak_s=20), HOOKS)
         draining = Draining(
             engine,
             field,
@@ -102,13 +102,13 @@ def waves(moments: list[Moment], what: Happened) -> list[float]:
 
 
 @pytest.mark.long
-def test_hooks_and_a_bake_around_each_wave_and_a_pod_that_came(tmp_path: Path) -> None:
+def test_hooks_and_a_soak_around_each_wave_and_a_pod_that_came(tmp_path: Path) -> None:
     ended, moments = drain(two_nodes(), tmp_path, "true")
     assert ended.whole
     asked = [line.split()[:2] for line in (tmp_path / "log").read_text().splitlines()]
     assert asked == [[when, wave] for wave in ("1", "2") for when in (BEFORE_WAVE, AFTER_WAVE)]
-    (baking,), begun = waves(moments, Happened.BAKING), waves(moments, Happened.BEGUN)
-    assert begun[1] >= baking + 20
+    (soaking,), begun = waves(moments, Happened.SOAKING), waves(moments, Happened.BEGUN)
+    assert begun[1] >= soaking + 20
     gone = [moment.subject for moment in moments if moment.what is Happened.GONE]
     assert gone.count("default/late") == 1 and len(gone) == len(set(gone))
     assert [moment.why for moment in moments if moment.what is Happened.REPLANNED] == [

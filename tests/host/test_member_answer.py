@@ -91,7 +91,7 @@ def test_what_neither_answers_nor_refuses_is_a_bug(status: int, reason: str) -> 
     found = of(DOCUMENT, status, "last words")
     assert isinstance(found, Unanswered)
     assert (found.exit_code, found.reason) == (70, reason)
-    assert ("--fleet-at-once" in found.hint) is (status == -9)
+    assert ("--parallel" in found.hint) is (status == -9)
 
 
 @pytest.mark.parametrize("findings", [None, "none", {}])

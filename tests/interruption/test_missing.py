@@ -20,7 +20,7 @@ from kubectl_eksdoc.interruption.repair import (
 )
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.queues import Key, RolePolicies, Target
-from kubectl_eksdoc.render.interruption.report import printed
+from kubectl_eksdoc.render.interruption.printed import printed
 from tests.interruption.healthy import (
     ARN,
     PLACE,

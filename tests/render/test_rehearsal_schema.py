@@ -95,4 +95,4 @@ def test_the_order_in_which_facts_are_handed_over_changes_nothing(rehearsal: Rec
 def test_times_are_from_the_start_and_lateness_has_a_sign() -> None:
     doc: Any = document(a_rehearsal_view(replace(WELL, ended_s=170.25)))
     assert (doc["endedSeconds"], doc["lateSeconds"]) == (170.25, -3.75)
-    assert doc["plan"]["estimate"] == {"p50": 174.0, "p95": 299.0, "bake": None}
+    assert doc["plan"]["estimate"] == {"p50": 174.0, "p95": 299.0, "soak": None}

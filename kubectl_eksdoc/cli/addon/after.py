@@ -37,15 +37,15 @@ _OF_THE_NEXT = (
 
 def add_to(parser: Parser) -> None:
     """Add its flags."""
-    group = parser.add_argument_group("An update that has happened")
+    group = parser.add_argument_group("Analyze a past update")
     group.add_argument(
         "--after",
         action="switch",
         default=False,
-        help="what the last update took, the patch that gives it back, and the values that keep it",
+        help="show what the last update reset, the patch that restores it, and the values that keep it",
     )
     group.add_argument(
-        "--update", metavar="ID", default="", help="an earlier one, as aws eks list-updates names it (with --after)"
+        "--update", metavar="ID", default="", help="ID of an earlier update from aws eks list-updates (with --after)"
     )
 
 

@@ -31,35 +31,36 @@ class Apply:
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Carrying it out")
+    group = parser.add_argument_group("Apply")
     group.add_argument(
         "--apply",
         action="switch",
         default=False,
-        help="ask EKS for the update, follow it, and hold what came of it against what was foretold",
+        help="start the update in EKS, follow it, and compare the result with the prediction",
     )
     group.add_argument(
         "--as-asked",
         action="switch",
         default=False,
-        help="send no values that you did not give (default: the proposed ones, that keep what somebody has set)",
+        help="send only the values that you give (default: proposed values, which keep what other clients have set)",
     )
-    options.add_confirmation(group, CHANGES, "exactly N fields are foretold to change")
+    options.add_confirmation(group, CHANGES, "exactly N fields are predicted to change")
     options.add_accepted(group, _codes, "add-ons", "being typed back")
     group.add_argument(
         "--watch-for",
         type=values.some_seconds,
         default=WATCH_FOR_S,
         metavar="TIME",
-        help=f"follow it no longer than that; it goes on in EKS (default: {values.duration_text(WATCH_FOR_S)})",
+        help="stop following after this time; the update continues in EKS "
+        f"(default: {values.duration_text(WATCH_FOR_S)})",
     )
     group.add_argument(
         "--resume",
         metavar="ID",
         default="",
-        help="follow an update that was asked for before, by its journal on this machine; changes nothing",
+        help="follow an update that was started earlier, from its journal on this machine; changes nothing",
     )
-    options.add_dry_run(group, "show what would be sent, and the way back")
+    options.add_dry_run(group, "show the request and the rollback, and send nothing")
 
 
 def _codes() -> tuple[Code, ...]:

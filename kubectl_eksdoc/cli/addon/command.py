@@ -19,9 +19,9 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.model.documents import ADDON_DIFF
 
 _ABOUT = """\
-Say what the update of an EKS add-on will really change: each field of its live objects that somebody has set, what
-becomes of it with NONE, OVERWRITE and PRESERVE, who would notice, and the configuration values that change nothing.
-Reads the cluster and AWS, and changes nothing, unless --apply asks EKS to do it once you have typed that you mean it.
+Predict what the update of an EKS add-on changes: each field of its live objects that another client has set, what
+happens to it with NONE, OVERWRITE and PRESERVE, which workloads are affected, and the values that keep it.
+Reads the cluster and AWS, and changes nothing. --apply starts the update after a typed confirmation.
 
 Examples:
   %(prog)s vpc-cni
@@ -37,8 +37,8 @@ Examples:
 
 _EXIT_CODES = """\
 Exit codes: 0 nothing is lost, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
-With --apply: 0 all is as predicted, 1 something is not, or nothing was sent, 5 something is not known, 6 the update
-failed or goes on, 7 the add-on is not as it was shown.
+With --apply: 0 the result is as predicted, 1 it differs, or nothing was sent, 5 something is unknown, 6 the update
+failed or is still running, 7 the add-on changed after the preview.
 Global flags: kubectl eksdoc options
 """
 
@@ -49,7 +49,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add ``addon-diff``."""
     parser = commands.add_parser(
         NAME,
-        help="what an add-on's update will really change",
+        help="predict what an add-on update changes and resets",
         usage="%(prog)s [ADDON] [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
@@ -61,29 +61,31 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "--to",
         metavar="VERSION",
         default="",
-        help="the target version, or 'latest' (default: the one that EKS marks as default for this cluster)",
+        help="target version, or 'latest' (default: the default version that EKS has for this cluster)",
     )
     group.add_argument(
         "--resolve-conflicts",
         type=values.OneOf(MODES, "mode", upper=True),
         default=None,
         metavar="MODE",
-        help="NONE, OVERWRITE or PRESERVE: what is judged; all three are shown (default: NONE, as EKS's own)",
+        help="conflict mode that is checked: NONE, OVERWRITE or PRESERVE; all three are shown (default: NONE, as EKS)",
     )
     group.add_argument(
         "--configuration-values",
         metavar="FILE",
         default=None,
-        help="a file with the values that the call gives, JSON or YAML (default: today's are kept)",
+        help="file with the configuration values of the update, JSON or YAML (default: keep the current values)",
     )
-    group.add_argument("--all", action="switch", default=False, help="every add-on that EKS manages in this cluster")
+    group.add_argument(
+        "--all", action="switch", default=False, help="check every add-on that EKS manages in this cluster"
+    )
     _add_looks(group)
     group.add_argument(
         "--tf-plan",
         metavar="FILE",
         default=None,
-        help="judge the add-on changes of a Terraform plan instead: what terraform show -json prints ('-': standard "
-        "input); ADDON: only that one",
+        help="check the add-on changes of a Terraform plan: the output of terraform show -json ('-': "
+        "standard input); ADDON: only that add-on",
     )
     options.add_since_to(parser)
     after.add_to(parser)
@@ -98,22 +100,20 @@ def _add_looks(group: argparse._ArgumentGroup) -> None:
         "--each-step",
         action="switch",
         default=False,
-        help="for an add-on that goes one minor at a time: values for every step, held to its own schema (one more "
-        "question to AWS for each on the way)",
+        help="for an add-on that is updated one minor version at a time: the values for each step, "
+        "validated against its schema (one more AWS request per step)",
     )
     group.add_argument(
         "--since-when",
         action="switch",
         default=False,
-        help="for each field at risk: since which version the schema has it, and so EKS takes it (some more questions "
-        "to AWS)",
+        help="for each field at risk: the first version whose schema has it (some more AWS requests)",
     )
     group.add_argument(
         "--strict",
         action="switch",
         default=False,
-        help="exit code 5, too, where what happens to a field at risk is not certain: its confidence in the mode is "
-        "medium or low (SURE)",
+        help="also exit with code 5 if the prediction for a field at risk has medium or low confidence (column SURE)",
     )
 
 

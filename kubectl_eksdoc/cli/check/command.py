@@ -27,9 +27,9 @@ if TYPE_CHECKING:  # help must not pay for plans
 _FILES = "--filename"
 
 _ABOUT = """\
-Say whether this cluster may be upgraded, what stands against it at which step, and in which order to go. Sums up what
-drain plan, addon-diff, imds-probe, coredns-lameduck and interruption find. Reads the cluster and AWS, and changes
-nothing.
+Check whether this cluster can be upgraded: what blocks which step, how to fix it, and the upgrade steps in order.
+Includes the findings of drain plan, addon-diff, imds-probe, coredns-lameduck and interruption. Reads the cluster and
+AWS, and changes nothing.
 
 Examples:
   %(prog)s
@@ -49,7 +49,7 @@ Examples:
 """
 
 _EXIT_CODES = """\
-Exit codes: 0 nothing stands against it, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
+Exit codes: 0 nothing blocks the upgrade, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
 With --symptom: 0 nothing explains it, 1 something may, 5 nothing does, and something is unknown.
 Global flags: kubectl eksdoc options
 """
@@ -71,7 +71,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add ``check``."""
     parser = commands.add_parser(
         NAME,
-        help="whether this cluster may be upgraded, and in which order",
+        help="check whether the cluster can be upgraded, and list the upgrade steps",
         usage="%(prog)s [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
@@ -87,7 +87,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _add_judged(parser: Parser) -> None:
-    group = parser.add_argument_group("What is judged")
+    group = parser.add_argument_group("Scope")
     group.add_argument(
         "--target",
         type=values.version,
@@ -100,17 +100,21 @@ def _add_judged(parser: Parser) -> None:
         type=values.one_of(GATES, "gate"),
         default=None,
         metavar="STEP",
-        help=f"only what blocks this step: {', '.join(GATES)}",
+        help=f"show only what blocks this step: {', '.join(GATES)}",
     )
     group.add_argument(
-        "--only", type=_ONLY, default=(), metavar="CODE,…", help="only these findings, and only what they need is read"
+        "--only",
+        type=_ONLY,
+        default=(),
+        metavar="CODE,…",
+        help="run only the checks for these finding codes, and read only what they need",
     )
     group.add_argument(
         "--fail-on",
         type=values.one_of(SEVERITIES, "severity"),
         default=None,
         metavar="SEVERITY",
-        help="what is less severe does not count for the exit code; default: low",
+        help="lowest severity that causes exit code 1; default: low",
     )
     group.add_argument(
         "-f",
@@ -118,8 +122,7 @@ def _add_judged(parser: Parser) -> None:
         action="append",
         default=[],
         metavar="MANIFESTS",
-        help="also judge the API versions of manifests: a file, a folder with all below it, - for standard input; "
-        "may be repeated",
+        help="also check the API versions in manifests: a file, a folder (recursive) or -; may be repeated",
     )
     group.add_argument(
         "--from",
@@ -127,19 +130,19 @@ def _add_judged(parser: Parser) -> None:
         type=values.version,
         default=None,
         metavar="1.N",
-        help="judge the manifests of -f alone, for an upgrade from this version: no cluster and no AWS is asked",
+        help="check only the manifests of -f, for an upgrade from this version; needs no cluster and no AWS",
     )
     group.add_argument(
         "--refresh-insights",
         action="switch",
         default=False,
-        help="have EKS look for what is in the way anew first, which takes some minutes and changes nothing",
+        help="refresh the EKS upgrade insights first; takes some minutes and changes nothing",
     )
     group.add_argument(
         "--no-aws",
         action="switch",
         default=False,
-        help="leave AWS out: it is not asked, and what only it knows is out of scope and not unknown",
+        help="do not query AWS; checks that need it are out of scope instead of unknown",
     )
     _add_tables(group)
     _add_what_does_not_count(group)
@@ -153,8 +156,8 @@ def _add_tables(group: argparse._ArgumentGroup) -> None:
         const="",
         default=None,
         metavar="FILE",
-        help="rows of tables that come before the tool's own, in YAML or JSON; without FILE: show those, with their "
-        "sources and their age, and judge nothing",
+        help="add or override rows of the knowledge tables (YAML or JSON); without FILE: print the tables "
+        "with their sources and age",
     )
 
 
@@ -164,25 +167,25 @@ def _add_what_does_not_count(group: argparse._ArgumentGroup) -> None:
         "--suppressions",
         default="",
         metavar="FILE",
-        help="findings that do not count, in YAML or JSON: code, reason, until, and kind, namespace, name with *",
+        help="suppress findings listed in a YAML or JSON file: code, reason, until, and kind, namespace, name with *",
     )
 
 
 def _add_when_it_hurts(parser: Parser) -> None:
-    pain = parser.add_argument_group("When something hurts")
+    pain = parser.add_argument_group("Diagnose a symptom")
     pain.add_argument(
         "--symptom",
         type=values.one_of(SYMPTOMS, "symptom"),
         default=None,
         metavar="WHAT",
-        help=f"only what may cause this, the likeliest first: {', '.join(SYMPTOMS)}",
+        help=f"show possible causes of this symptom, most likely first: {', '.join(SYMPTOMS)}",
     )
     pain.add_argument(
         "--changed-since",
         type=since_values.since,
         default=None,
         metavar="WHEN",
-        help="list what has changed since then: 2h before the observation, or 2026-11-20T08:00:00Z",
+        help="list changes since a time: 2h (before the observation) or 2026-11-20T08:00:00Z",
     )
 
 

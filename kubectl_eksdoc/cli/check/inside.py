@@ -68,19 +68,22 @@ class Wanted:
 def add_to(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("In the cluster")
     in_cluster.add_to(group, "do it by a CronJob")
-    group.add_argument(_SCHEDULE, default=None, metavar="CRON", help='when, as "0 6 * * mon-fri" or @daily')
-    group.add_argument(_ZONE, default=None, metavar="ZONE", help="of the schedule, as Europe/Berlin (default: UTC)")
-    group.add_argument(_NAME, default=None, metavar="NAME", help="what the objects are called (default: eksdoc-check)")
+    group.add_argument(_SCHEDULE, default=None, metavar="CRON", help='schedule, such as "0 6 * * mon-fri" or @daily')
+    group.add_argument(
+        _ZONE, default=None, metavar="ZONE", help="time zone of the schedule, such as Europe/Berlin (default: UTC)"
+    )
+    group.add_argument(_NAME, default=None, metavar="NAME", help="name of the objects (default: eksdoc-check)")
     group.add_argument(
         _SECRET,
         default=None,
         metavar="NAME:KEY,…",
-        help="of other clusters: an Indexed Job, each index with the kubeconfig under one of these keys of the Secret",
+        help="check other clusters with an Indexed Job: each index uses the kubeconfig under one of these "
+        "keys of the Secret",
     )
     group.add_argument(
         _KARPENTER, default=None, metavar="NAME", help=f"where Karpenter is installed (default: {SYSTEM})"
     )
-    shared_options.add_with(group, "grant it these", permissions.SKIPPABLE)
+    shared_options.add_with(group, "grant these", permissions.SKIPPABLE)
     shared_options.add_confirmation(group, OBJECTS, "it creates exactly N objects")
 
 

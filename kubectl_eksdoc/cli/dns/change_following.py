@@ -149,7 +149,7 @@ def _applied(
     from kubectl_eksdoc.flows.dns_change import config_map
     from kubectl_eksdoc.model.api_objects import Conflicting
     from kubectl_eksdoc.render.addon.commands import as_json
-    from kubectl_eksdoc.render.dns_change.report import back_of_map
+    from kubectl_eksdoc.render.dns_change.commands import back_of_map
     from kubectl_eksdoc.wiring.dns import journal_of, maps_of
 
     texts, config = ready.change.corefile, ready.config

@@ -43,8 +43,8 @@ class DnsApply:
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    _add_wishes(parser.add_argument_group("What is to be another way (shown; nothing is changed without --apply)"))
-    _add_applying(parser.add_argument_group("Carrying it out"))
+    _add_wishes(parser.add_argument_group("Changes (preview; applied only with --apply)"))
+    _add_applying(parser.add_argument_group("Apply"))
 
 
 def _add_wishes(group: argparse._ArgumentGroup) -> None:
@@ -52,46 +52,46 @@ def _add_wishes(group: argparse._ArgumentGroup) -> None:
         "--set",
         metavar="lameduck=TIME",
         default="",
-        help="so long CoreDNS goes on answering when it is told to end, such as lameduck=20s",
+        help="lameduck duration: how long CoreDNS keeps serving after SIGTERM, such as lameduck=20s",
     )
     group.add_argument(
         "--place",
         type=values.one_of(("on-demand", "any"), "place"),
         default=None,
         metavar="on-demand|any",
-        help="on-demand: never on Spot nodes, if two nodes in two zones take it; any: undoes that",
+        help="on-demand: keep CoreDNS off Spot nodes, if two nodes in two zones fit; any: revert that",
     )
     group.add_argument(
         "--autoscale",
         metavar="MIN:MAX",
         default="",
-        help="have the add-on's own autoscaler keep so many replicas, such as 3:10",
+        help="replicas for the add-on's own autoscaler, MIN:MAX, such as 3:10",
     )
 
 
 def _add_applying(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
-        "--apply", action="switch", default=False, help="do it, and look until every pod has taken it up"
+        "--apply", action="switch", default=False, help="apply the change and verify that every pod has loaded it"
     )
     group.add_argument(
         "--accept-reset",
         type=_names,
         default=(),
         metavar="FIELD,…",
-        help="fields that somebody has set and that the update may reset, as they are named when it is refused",
+        help="fields set by other clients that the update may reset, as named in the refusal",
     )
     group.add_argument(
         "--force-conflicts",
         action="switch",
         default=False,
-        help="take the Corefile of a CoreDNS that EKS does not manage from whoever has it",
+        help="take over the Corefile of a self-managed CoreDNS from its current field manager",
     )
     group.add_argument(
         "--watch-for",
         type=values.some_seconds,
         default=WATCH_FOR_S,
         metavar="TIME",
-        help="follow the update and its rollout no longer than that; it goes on in EKS (default: "
+        help="stop following the update and its rollout after this time; it continues in EKS (default: "
         f"{values.duration_text(WATCH_FOR_S)})",
     )
     group.add_argument(
@@ -99,13 +99,13 @@ def _add_applying(group: argparse._ArgumentGroup) -> None:
         type=values.some_seconds,
         default=VERIFY_FOR_S,
         metavar="TIME",
-        help=f"look so long whether each pod takes the new Corefile up (default: {values.duration_text(VERIFY_FOR_S)})",
+        help=f"how long to wait for every pod to load the new Corefile (default: {values.duration_text(VERIFY_FOR_S)})",
     )
     group.add_argument(
         "--resume",
         metavar="ID",
         default="",
-        help="look again at a change that was begun before, by its journal on this machine; changes nothing",
+        help="follow a change that was started earlier, from its journal on this machine; changes nothing",
     )
 
 

@@ -117,7 +117,7 @@ def _view(asking: Asking, session: ClusterSession, ready: Ready) -> DnsChangeRep
     from kubectl_eksdoc.flows.dns_change import config_map, resets
     from kubectl_eksdoc.model.commands import Reach
     from kubectl_eksdoc.model.findings import reached
-    from kubectl_eksdoc.render.dns_change import report
+    from kubectl_eksdoc.render.dns_change import commands
     from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
 
     change, plan = ready.change, ready.plan
@@ -128,13 +128,13 @@ def _view(asking: Asking, session: ClusterSession, ready: Ready) -> DnsChangeRep
     reach = Reach(asking.reached_by(session), asking.kubectl(session), asking.reached_by(session))
     change = replace(change, findings=tuple(reached(each, reach) for each in change.findings))
     if ready.update is not None and values is not None:
-        command = report.update_addon(session.believed.cluster, change.version, mode, values)
+        command = commands.update_addon(session.believed.cluster, change.version, mode, values)
         words = asking.reached_by(session)
-        back = report.back_of_update(ready.update.back, session.believed.cluster, "values-of-before.json", words)
+        back = commands.back_of_update(ready.update.back, session.believed.cluster, "values-of-before.json", words)
     elif ready.config is not None:
-        command = report.apply_config(ready.config, apply.force, asking.kubectl(session))
+        command = commands.apply_config(ready.config, apply.force, asking.kubectl(session))
         before = config_map(change.corefile.before if change.corefile is not None else "")
-        back = (report.apply_config(before, False, asking.kubectl(session)),)  # its file is written with the journal
+        back = (commands.apply_config(before, False, asking.kubectl(session)),)  # its file is written with the journal
     return DnsChangeReport(
         session.cluster,
         _given(asking),
@@ -212,7 +212,7 @@ def _preview(asking: Asking, view: DnsChangeReport) -> str:
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Before anything is changed")
+    group = parser.add_argument_group("Confirmation and dry run")
     unless = "exactly N values become others; with --measure: unless exactly N pods are made, replaced or evicted"
     options.add_confirmation(group, CHANGES, unless)
-    options.add_dry_run(group, "show what would be done", "ask the server whether it would take it")
+    options.add_dry_run(group, "show what would be done", "ask the API server whether it would accept it")

@@ -28,11 +28,11 @@ if TYPE_CHECKING:  # help must not pay for codes
 NAME = reading.NAME
 
 _ABOUT = """\
-Say whether lookups survive the nodes they are answered on: how long CoreDNS goes on answering when it is told to end,
-how long it must and may, where it runs, whether it fails now, and in which order to mend it.
-Reads the cluster and AWS, and changes nothing, unless --apply changes CoreDNS the way that lasts, once you have typed
-that you mean it; without it, what --set, --place and --autoscale would change is shown. --measure asks DNS from pods
-that it makes and deletes, while CoreDNS leaves.
+Check whether DNS lookups survive the loss of a CoreDNS pod or its node: how long CoreDNS keeps serving after SIGTERM,
+how long it must and may, where its pods run, whether lookups fail now, and the fixes in order.
+Reads the cluster and AWS, and changes nothing. --set, --place and --autoscale show a change; --apply makes it
+after a typed confirmation, so that add-on updates keep it. --measure sends DNS queries from pods that it creates and
+deletes, while CoreDNS pods end.
 
 Examples:
   %(prog)s
@@ -47,9 +47,9 @@ Examples:
 
 _EXIT_CODES = """\
 Exit codes: 0 lookups survive, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
-With --apply: 0 it is done, and every pod has taken it up; 1 refused, or something is not as it was meant to be, 5
-something is not known, 6 it failed, goes on, or a pod has not taken it up yet, 7 it is not as it was shown.
-With --measure: 0 all was answered, 1 answers were lost or late, 5 something is not known; 130 interrupted.
+With --apply: 0 applied, and every pod has loaded it; 1 refused, or the result differs, 5 something is unknown, 6 it
+failed, is still running, or a pod has not loaded it yet, 7 the state changed after the preview.
+With --measure: 0 all queries were answered, 1 answers were lost or late, 5 something is unknown; 130 interrupted.
 Global flags: kubectl eksdoc options
 """
 
@@ -58,14 +58,14 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add ``coredns-lameduck``."""
     parser = commands.add_parser(
         NAME,
-        help="whether DNS survives its nodes, and how to make it",
+        help="check and fix CoreDNS graceful shutdown and placement",
         usage="%(prog)s [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
     )
     GlobalOptions.add_to(parser, level=LEVELS - 1, own=(file.FILE,))
     SourceOptions.add_to(parser)
-    group = parser.add_argument_group("What is judged")
+    group = parser.add_argument_group("Scope")
     shared_options.add_accepted(group, _codes, "CoreDNS")
     shared_options.add_without(group, permissions.PROXY.name)
     file.add_to(parser)

@@ -21,12 +21,12 @@ FILE, _VERSION = "--filename", "--coredns-version"
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Read a file alone (no cluster, no AWS)")
+    group = parser.add_argument_group("Check a file (no cluster, no AWS)")
     group.add_argument(
-        "-f", FILE, default=None, metavar="COREFILE", help="judge this Corefile alone, as before a merge"
+        "-f", FILE, default=None, metavar="COREFILE", help="check this Corefile only, such as before a merge"
     )
     group.add_argument(
-        _VERSION, default="", metavar="VERSION", help="with -f: the version of CoreDNS that reads it; default: 1.13.1"
+        _VERSION, default="", metavar="VERSION", help="with -f: the CoreDNS version to check for; default: 1.13.1"
     )
 
 

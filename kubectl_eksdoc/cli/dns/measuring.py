@@ -85,14 +85,15 @@ class Measure:
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Measuring it from pods (makes pods, and deletes them)")
+    group = parser.add_argument_group("Test from pods (creates and deletes pods)")
     group.add_argument(
         "--measure",
         type=values.one_of(HAPPENINGS, "thing to happen while DNS is measured", alone=WATCH),
         default=None,
         metavar="[watch|rollout|eviction]",
-        help="ask DNS from a pod in each zone over UDP and TCP, while you do something elsewhere (watch, the default), "
-        "while the rollout of CoreDNS is restarted, or while one of its pods is evicted",
+        help="send DNS queries from a pod in each zone over UDP and TCP: while you do something yourself "
+        "(watch, the default), during a rollout restart of CoreDNS (rollout), or while one of its "
+        "pods is evicted (eviction)",
     )
     group.add_argument(
         "--for",
@@ -100,38 +101,37 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         type=_for,
         default=None,
         metavar="TIME",
-        help="how long is asked at most (default: 60s; 3m where something is changed, until that is over)",
+        help="maximum duration (default: 60s; 3m with a change, until the change is over)",
     )
     group.add_argument(
         "--rate",
         type=_rate,
         default=None,
         metavar="N",
-        help="questions a second to each address over each transport (default: 10)",
+        help="queries per second to each address over each transport (default: 10)",
     )
     group.add_argument(
         "--answer-timeout",
         type=_timeout,
         default=None,
         metavar="TIME",
-        help="without an answer for so long, a question is lost (default: 5s, as resolv.conf has it)",
+        help="a query without an answer within this time is lost (default: 5s, as in resolv.conf)",
     )
     group.add_argument(
         "--image",
         metavar="IMAGE",
         default="",
-        help="what the pods run; it needs Python from 3.10 on (default: python:3.12-alpine of public.ecr.aws)",
+        help="image of the test pods; needs Python 3.10 or newer (default: python:3.12-alpine of public.ecr.aws)",
     )
     group.add_argument(
-        "--probe-namespace", metavar="NAME", default="", help="where the pods are made (default: 'default')"
+        "--probe-namespace", metavar="NAME", default="", help="namespace of the test pods (default: 'default')"
     )
     group.add_argument(
         "--wait-for",
         type=_wait,
         default=WAIT_S,
         metavar="TIME",
-        help="how long the pods may take until they run, pulling the image included (default: "
-        f"{values.duration_text(WAIT_S)})",
+        help=f"timeout for the pods to run, including the image pull (default: {values.duration_text(WAIT_S)})",
     )
 
 

@@ -106,10 +106,10 @@ def _earlier(request: Request, scope: Scope, around: Surroundings) -> Earlier | 
 NAME = reading.NAME
 
 _ABOUT = """\
-Say who reaches the instance metadata service (IMDS) of the nodes and who is cut off, and why: the hop limit and the
-tokens of each node, what made it so, what the next node will have, which pods suffer from it, and what can be done.
-Reads the cluster and AWS, and changes nothing. Once you have typed that you mean it, --active measures it from pods
-that it makes and deletes, and --apply carries out one of the fixes.
+Find pods that cannot reach the instance metadata service (IMDS), and why: hop limit and token mode of each node, what
+sets them, what new nodes will have, which pods are affected, and the fixes.
+Reads the cluster and AWS, and changes nothing. After a typed confirmation, --active tests IMDS from pods that it
+creates and deletes, and --apply applies one of the fixes.
 
 Examples:
   %(prog)s
@@ -128,9 +128,9 @@ Examples:
 
 _EXIT_CODES = """\
 Exit codes: 0 no pod is affected, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
-With --apply: 0 it is done, 1 something is not as it was meant to be, or nothing was begun, 5 something is not known,
-6 it was broken off, failed or goes on, 7 it is not as it was shown.
-With --active: 0 pods reach it, 1 they do not, 5 not measured; 7 the expectation is wrong, 130 interrupted.
+With --apply: 0 applied and verified, 1 the result differs, or nothing was started, 5 something is unknown,
+6 interrupted, failed or still running, 7 the state changed after the preview.
+With --active: 0 pods reach IMDS, 1 they do not, 5 not tested; 7 the expected number is wrong, 130 interrupted.
 Global flags: kubectl eksdoc options
 """
 
@@ -139,27 +139,27 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add ``imds-probe``."""
     parser = commands.add_parser(
         NAME,
-        help="who loses the instance metadata service, and why",
+        help="find pods that cannot reach the instance metadata service, and fix them",
         usage="%(prog)s [pod/NAME | deploy/NAME | ds/NAME | sts/NAME | node/NAME ...] [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
     )
     GlobalOptions.add_to(parser, level=LEVELS - 1)
     SourceOptions.add_to(parser)
-    group = parser.add_argument_group("What is judged")
+    group = parser.add_argument_group("Scope")
     group.add_argument(
         "--nodegroup",
         action="append",
         default=[],
         metavar="NAME",
-        help="only nodes of this managed node group, NodePool or eksctl node group; may be repeated",
+        help="check only nodes of this managed node group, NodePool or eksctl node group; may be repeated",
     )
     group.add_argument(
         "--hops",
         type=_hops,
         default=POD,
         metavar="N",
-        help="so many hops a pod is away from it: 2 with a network of its own, 3 with another one below that (nested "
+        help="hops from a pod to IMDS: 2 in a normal pod network, 3 with a nested network (nested "
         f"containers, some overlays); default: {POD}",
     )
     group.add_argument(
@@ -167,16 +167,17 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         type=_assumed,
         default=None,
         metavar="WHAT",
-        help="judge as if the next nodes had hops=N, tokens=required|optional (hops=1,tokens=required), or an AMI of "
-        "AL2023 (ami=AL2023): which pods would break, before they do",
+        help="predict which pods break if new nodes have these options: hops=N,tokens=required|optional "
+        "(such as hops=1,tokens=required), or ami=AL2023",
     )
     group.add_argument(
         "--intent",
         type=_intent,
         default=None,
         metavar="WHAT",
-        help="the options that are meant, hops=N,tokens=required|optional: with hops=1 pods that cannot reach it and "
-        "are not affected are fine, their own fixes come first, and nodes with more hops are a finding",
+        help="intended options, hops=N,tokens=required|optional: with hops=1, pods that cannot reach IMDS "
+        "and are not affected are fine, fixes of pods come first, and nodes with a higher hop limit "
+        "are a finding",
     )
     group.add_argument(
         "--evidence",

@@ -28,36 +28,35 @@ class FixRequest:
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Carrying a fix out (--active proves it from pods)")
+    group = parser.add_argument_group("Apply a fix (--active verifies it from pods)")
     group.add_argument(
-        "--apply", action="switch", default=False, help="do what --fix names, and read again what came of it"
+        "--apply", action="switch", default=False, help="apply the fix that --fix names and verify the result"
     )
     group.add_argument(
         "--fix",
         metavar="NAME",
         default="",
-        help="instance-options, node-class or template-version, as the answer without --apply offers them",
+        help="fix to apply: instance-options, node-class or template-version, as listed without --apply",
     )
     group.add_argument(
         "--watch-for",
         type=values.some_seconds,
         default=WATCH_FOR_S,
         metavar="TIME",
-        help="follow it no longer than that; a node group's update goes on in EKS (default: "
-        f"{values.duration_text(WATCH_FOR_S)})",
+        help="stop following after this time; a node group update continues in EKS "
+        f"(default: {values.duration_text(WATCH_FOR_S)})",
     )
     group.add_argument(
         "--resume",
         metavar="ID",
         default="",
-        help="go on with a fix that was broken off, by its journal on this machine; what is done is not done again",
+        help="resume an interrupted fix from its journal on this machine; completed steps are not repeated",
     )
     group.add_argument(
         "--undo",
         metavar="ID",
         default="",
-        help="set back what a fix has changed, by its journal on this machine; what "
-        "another client has changed since is left as it is",
+        help="revert what a fix changed, from its journal on this machine; later changes by other clients are kept",
     )
 
 

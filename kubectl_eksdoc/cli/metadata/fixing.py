@@ -163,6 +163,6 @@ def _as_data(request: Request, view: FixView, around: Surroundings) -> str:
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Before anything is changed")
-    options.add_confirmation(group, NODES, "exactly N nodes are probed, changed or replaced")
-    options.add_dry_run(group, "show what would be done", "ask the servers whether they would take it")
+    group = parser.add_argument_group("Confirmation and dry run")
+    options.add_confirmation(group, NODES, "exactly N nodes are tested, changed or replaced")
+    options.add_dry_run(group, "show what would be done", "ask EC2 or the API server whether it would accept it")

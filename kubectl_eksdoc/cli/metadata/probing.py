@@ -63,34 +63,35 @@ class Active:
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Measuring it from pods (makes pods, and deletes them)")
+    group = parser.add_argument_group("Test from pods (creates and deletes pods)")
     group.add_argument(
         "--active",
         action="switch",
         default=False,
-        help="ask the service from two pods on one node of each kind: on a network of their own, and on the node's",
+        help="test IMDS from two pods on one node of each kind: one in the pod network and one in the host network",
     )
-    group.add_argument("--all-nodes", action="switch", default=False, help="on every node, not one of each kind")
+    group.add_argument(
+        "--all-nodes", action="switch", default=False, help="test on every node, not on one node of each kind"
+    )
     group.add_argument(
         "--image",
         metavar="IMAGE",
         default="",
-        help="what the pods run; it needs a shell and curl (default: Amazon Linux 2023 of public.ecr.aws)",
+        help="image of the test pods; needs a shell and curl (default: Amazon Linux 2023 of public.ecr.aws)",
     )
     group.add_argument(
         "--probe-namespace",
         metavar="NAME",
         default="",
-        help="where the pods are made (default: that of pod/NAME if one is named, else 'default'); one whose pod "
-        "security allows the host's network tells more",
+        help="namespace of the test pods (default: the namespace of pod/NAME, else 'default'); pod "
+        "security must allow hostNetwork for the full test",
     )
     group.add_argument(
         "--wait-for",
         type=values.some_seconds,
         default=WAIT_S,
         metavar="TIME",
-        help=f"how long the pods of a node may take, pulling the image included (default: "
-        f"{values.duration_text(WAIT_S)})",
+        help=f"timeout for the pods of a node, including the image pull (default: {values.duration_text(WAIT_S)})",
     )
 
 

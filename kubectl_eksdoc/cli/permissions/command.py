@@ -39,10 +39,9 @@ _OF_COMMANDS = ("--filename", "--watch")
 """Flags of kubectl that commands have themselves."""
 
 _ABOUT = """\
-Print what an administrator must allow for commands of this tool, each with the flags that it is to have, and no more: a
-ClusterRole, Roles for what is needed in one namespace only, and a policy of IAM. Without a command: for all that read,
-as one role. Rights that allow much besides are opt-ins (--with). No cluster is asked, unless by --check: which of it
-you have.
+Print the permissions that commands of this tool need with their flags, and no more: a ClusterRole, Roles for what is
+needed in one namespace only, and an IAM policy. Without a command: for all commands that only read, as one role. Broad
+permissions are opt-ins (--with). Does not contact the cluster unless --check is given, which shows what you have.
 
 Examples:
   %(prog)s
@@ -55,8 +54,8 @@ Examples:
 """
 
 _EXIT_CODES = """\
-Exit codes: 0 it is printed, or with --check: you have all of it; 1 rights are missing, 5 the cluster does not say of
-some; 2 usage, 3 cluster.
+Exit codes: 0 printed, or with --check: you have all permissions; 1 some are missing, 5 some are unknown; 2 usage,
+3 cluster.
 Global flags: kubectl eksdoc options
 """
 
@@ -65,7 +64,7 @@ def add_to(commands: argparse._SubParsersAction[Parser], grown: Grown) -> None:
     """Add ``permissions``."""
     parser = commands.add_parser(
         NAME,
-        help="the ClusterRole and the IAM policy of a command, and whether you have them",
+        help="print the ClusterRole and IAM policy that a command needs, or check that you have them",
         usage="%(prog)s [COMMAND [flags of it] …] [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
@@ -73,14 +72,14 @@ def add_to(commands: argparse._SubParsersAction[Parser], grown: Grown) -> None:
     parser.passes_on = True
     GlobalOptions.add_to(parser, level=LEVELS - 1, own=_OF_COMMANDS)
     SourceOptions.add_early(parser)
-    group = parser.add_argument_group("In the cluster (-o yaml and -o json print objects for kubectl apply -f -)")
+    group = parser.add_argument_group("Kubernetes (-o yaml and -o json print objects for kubectl apply -f -)")
     group.add_argument(
         "--bind",
         type=subject,
         action="append",
         default=[],
         metavar="KIND:NAME",
-        help="print bindings, too: Group:NAME, User:NAME or ServiceAccount:NAMESPACE/NAME; may be repeated",
+        help="also print bindings: Group:NAME, User:NAME or ServiceAccount:NAMESPACE/NAME; may be repeated",
     )
     options.add_with(group, "also grant these")
     group.add_argument(
@@ -101,24 +100,24 @@ def add_to(commands: argparse._SubParsersAction[Parser], grown: Grown) -> None:
         metavar="NAME",
         help=f"where Karpenter is installed (default: {SYSTEM})",
     )
-    group.add_argument("--check", action="switch", default=False, help="ask the cluster which of these rights you have")
+    group.add_argument("--check", action="switch", default=False, help="check which of these permissions you have")
     group = parser.add_argument_group("In AWS")
     group.add_argument(
         "--iam",
         action="switch",
         default=False,
-        help="print the policy alone, for aws iam create-policy --policy-document; with --region (and --cluster-name, "
-        "--account) only for what is there",
+        help="print only the IAM policy, for aws iam create-policy --policy-document; --region, "
+        "--cluster-name and --account limit its resources",
     )
     group.add_argument(
-        "--account", type=account, default=None, metavar="ID", help="the account of the cluster, twelve digits"
+        "--account", type=account, default=None, metavar="ID", help="account ID of the cluster, twelve digits"
     )
     group.add_argument(
         "--part",
         type=values.count,
         default=0,
         metavar="N",
-        help="of a policy that is too long for one: its N-th part",
+        help="part N of a policy that is too long for one document",
     )
     parser.set_defaults(leaf=parser, command=partial(run, grown))
 

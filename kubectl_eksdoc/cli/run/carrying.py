@@ -170,14 +170,14 @@ class Carrying:
         resumed: bool = False,
     ) -> RunView:
         """What every format of it is made from."""
-        from kubectl_eksdoc.drain.run.patience import bake_of
+        from kubectl_eksdoc.drain.run.patience import soak_of
         from kubectl_eksdoc.render.record.view import RecordView
         from kubectl_eksdoc.render.run.view import RunView
 
         around, keeping = self._around, self.keeping
         return RunView(
             keeping.run,
-            RecordView(ended.record, cluster, options, bake=bake_of(ended.record.plan, limits.bake_s)),
+            RecordView(ended.record, cluster, options, soak=soak_of(ended.record.plan, limits.soak_s)),
             self._began,
             around.now(),
             keeping.who,

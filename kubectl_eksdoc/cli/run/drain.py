@@ -59,11 +59,11 @@ def show_in_short(
 
 
 _ABOUT = """\
-Drain nodes of the live cluster by the plan that "drain plan" makes: the plan is shown, you type the cluster's name and
-the number of nodes, and then pods are evicted as fast as their PodDisruptionBudgets allow it. Nothing is deleted past
-its budget unless --delete-past-budget names that pod and you type its name back, too. Every step is written
-down before it is done, on this machine and in the cluster, so that any machine can go on or take the cordons back.
-The first Ctrl-C stops it and waits for what is under way, the second leaves at once.
+Drain nodes of the live cluster by the plan of "drain plan". The plan is shown, you type the cluster's name and the
+number of nodes, and then pods are evicted as fast as their PodDisruptionBudgets allow. No pod is deleted against its
+budget unless --delete-past-budget names it and you type its name. Every step is written to a journal before it is
+done, on this machine and in the cluster, so any machine can resume the run or roll it back.
+The first Ctrl-C stops the run and waits for requests in flight, the second exits at once.
 
 Examples:
   %(prog)s --nodegroup blue
@@ -75,9 +75,8 @@ Examples:
 """
 
 _EXIT_CODES = """\
-Exit codes: 0 every node is empty, 1 some were left out by the plan, 5 something was unknown, 6 it stopped before its
-end or a node was not emptied (resume or roll back), 7 the cluster is not as in the plan that was read; 2 usage, 3
-cluster.
+Exit codes: 0 all nodes are drained, 1 the plan skipped nodes, 5 something was unknown, 6 it stopped early or a node was
+not drained (resume or roll back), 7 the cluster changed since the plan; 2 usage, 3 cluster.
 Global flags: kubectl eksdoc options
 """
 
@@ -90,7 +89,7 @@ _PROVES_LITTLE = (
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "run",
-        help="drain nodes: shown first, typed back, written down, and stopped by its guards",
+        help="drain nodes after a typed confirmation, with a journal and guards",
         usage="%(prog)s [NODE…] [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
@@ -101,7 +100,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "--plan",
         default=None,
         metavar="FILE",
-        help="run the plan saved with -o json > FILE, or do nothing (exit code 7) if the cluster is not as it was",
+        help="run the plan saved with -o json > FILE; do nothing (exit code 7) if the cluster has changed",
     )
     run_options.add_confirmation(parser)
     run_options.add_limits(parser)
@@ -187,7 +186,7 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     dry = shared_options.dry_from(args)
     given, namespace = run_options.given_from(args), run_options.namespace_from(args)
     limits, hooks = run_options.limits_from(args), run_options.hooks_from(args)
-    carried = "" if args.carry_on is None else rest.check_id(args.carry_on)
+    carried = "" if args.run_id is None else rest.check_id(args.run_id)
     if carried and dry:
         raise UsageError(f"{rest.FLAG} goes on with a run, and a dry run does nothing", "Leave one of them out.")
     wanted = NewRun(plan, namespace, limits, hooks)
@@ -199,7 +198,7 @@ def _how_inside(args: argparse.Namespace, wanted: NewRun) -> Inside | None:
 
     how = in_cluster.from_args(args)
     if how is not None:
-        if args.carry_on is not None:
+        if args.run_id is not None:
             raise UsageError(f"{in_cluster.IN_CLUSTER} chooses the run's id itself", f"Leave {rest.FLAG} out.")
         in_cluster.check_output(wanted.plan.options.output)
         inside.check(wanted)
@@ -260,12 +259,12 @@ def _show_in_short(request: _Request, read: Read, around: Surroundings) -> None:
 
 def _view(request: _Request, read: Read) -> DrainView:
     from kubectl_eksdoc.cli import opening
-    from kubectl_eksdoc.drain.run.patience import bake_of
+    from kubectl_eksdoc.drain.run.patience import soak_of
     from kubectl_eksdoc.render.drain import DrainView
 
     reached_by = opening.words(SourceChoice(), request.options, read.cluster.identity.context)
-    bake = bake_of(read.plan, request.wanted.limits.bake_s)
-    return DrainView(read.plan, read.cluster, as_given(request.wanted), reached_by=reached_by, bake=bake)
+    soak = soak_of(read.plan, request.wanted.limits.soak_s)
+    return DrainView(read.plan, read.cluster, as_given(request.wanted), reached_by=reached_by, soak=soak)
 
 
 def _inside(request: _Request, how: Inside, read: Read, around: Surroundings) -> Answer:

@@ -46,7 +46,7 @@ def check(wanted: NewRun) -> None:
     if wanted.hooks.commands:
         raise UsageError(
             f"hooks are commands of this machine, and {in_cluster.IN_CLUSTER} runs elsewhere",
-            "Leave them out; --bake waits after each wave, and drain pause stops it for as long as you like.",
+            "Leave them out; --soak waits after each wave, and drain pause stops it for as long as you like.",
         )
     if wanted.plan.policy.delete_past_budget:
         raise UsageError(

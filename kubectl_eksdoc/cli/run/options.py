@@ -22,7 +22,7 @@ _HOOKS = {"--hook-before-wave": BEFORE_WAVE, "--hook-after-wave": AFTER_WAVE}
 
 
 def add_confirmation(parser: argparse.ArgumentParser) -> None:
-    options.add_confirmation(parser.add_argument_group("Confirmation"), NODES, "it is about exactly N nodes")
+    options.add_confirmation(parser.add_argument_group("Confirmation"), NODES, "exactly N nodes are affected")
 
 
 def given_from(args: argparse.Namespace) -> Given:
@@ -45,7 +45,7 @@ def add_journal(parser: argparse.ArgumentParser) -> None:
         NAMESPACE_FLAG,
         default=JOURNAL_NAMESPACE,
         metavar="NAME",
-        help=f"namespace of the run's journal and of the lock of this cluster's drains (default: {JOURNAL_NAMESPACE})",
+        help=f"namespace of the run's journal and of the drain lock (default: {JOURNAL_NAMESPACE})",
     )
 
 
@@ -61,12 +61,12 @@ def namespace_from(args: argparse.Namespace) -> str:
 
 
 def add_carry_on(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument_group("Started by something that starts it again").add_argument(
-        "--carry-on",
+    parser.add_argument_group("Automation").add_argument(
+        "--run-id",
         default=None,
         metavar="RUN",
-        help="begin the run under this id, or go on with it by itself where its journal is in the cluster, unless "
-        "somebody paused, aborted or stopped it; exit code 130: told to end, start it again",
+        help="create a run with this ID, or resume it if its journal is in the cluster and it was not "
+        "paused, aborted or stopped; exit code 130: terminated, start it again",
     )
 
 
@@ -87,7 +87,7 @@ def guards(limits: Limits) -> tuple[str, ...]:
     """When a run under them holds, stops, or leaves a node alone, each in words."""
     text = values.duration_text
     return (
-        f"holds once a replacement has no node for {text(limits.hold_s)}, stops after {text(limits.pending_s)}",
+        f"pauses if a replacement is unschedulable for {text(limits.hold_s)}, stops after {text(limits.pending_s)}",
         f"stops at more than {limits.not_ready} nodes NotReady",
         f"leaves a node after {text(limits.blocked_s)} of refusals",
     )
@@ -113,14 +113,14 @@ def add_between_waves(parser: argparse.ArgumentParser) -> None:
             flag,
             default="",
             metavar="COMMAND",
-            help=f"run by /bin/sh on this machine {when.replace('-', ' each ')}; the drain stops unless it exits 0",
+            help=f"command to run with /bin/sh {when.replace('-', ' each ')}; the drain stops if it fails",
         )
     group.add_argument(
         "--hook-timeout",
         type=values.some_seconds,
         default=Hooks().timeout_s,
         metavar="TIME",
-        help=f"how long a hook may take (default: {values.duration_text(Hooks().timeout_s)})",
+        help=f"timeout of a hook (default: {values.duration_text(Hooks().timeout_s)})",
     )
 
 

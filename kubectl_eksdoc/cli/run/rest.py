@@ -168,13 +168,13 @@ def gone_on(
         return go_on(run, reader, rest.meant(), carrying.running(world, limits, check))
 
 
-# ``drain run --carry-on RUN``: begin a run under an id that somebody else has chosen, or go on with it by itself.
+# ``drain run --run-id RUN``: begin a run under an id that somebody else has chosen, or go on with it by itself.
 #
 # So the same command line can be started again and again, as a Job's pods are: it begins once, and takes up what is
 # left whenever its process has gone. Who told the process to end did not decide that the run ends.
 
 
-FLAG = "--carry-on"
+FLAG = "--run-id"
 
 TAKES_S = 90.0
 """So long the lock of a process that was killed is waited for: longer than it is held."""

@@ -31,11 +31,10 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.render.drain import DrainView
 
 _ABOUT = """\
-Go on with a run that was paused, or whose machine has gone: what is left is planned anew for the cluster as it is,
-shown, and drained once you have typed the cluster's name and the number of nodes, and the names of the pods that are
-deleted past their budgets. Where somebody leads the paused run,
-they are asked to go on instead. Where every node is done and only the end is missing, nodes are released from their
-protection and the end is written; nothing is typed for that.
+Resume a run that was paused or interrupted. The remaining nodes are planned again for the current state of the cluster,
+the plan is shown, and the drain continues after the same typed confirmation as in drain run. If a process still leads
+the paused run, that process continues it. If all nodes are drained and only the end of the run is missing, the run is
+finished without a confirmation.
 
 Examples:
   %(prog)s
@@ -51,7 +50,7 @@ Global flags: kubectl eksdoc options
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "resume",
-        help="go on with a run, on any machine",
+        help="resume a run, on any machine",
         usage="%(prog)s [RUN] [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
@@ -61,7 +60,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     run_options.add_limits(parser)
     run_options.add_between_waves(parser)
     parser.add_argument(
-        "--without-hooks", action="switch", default=False, help="go on without the hooks that it was begun with"
+        "--without-hooks", action="switch", default=False, help="resume without the hooks of the original command"
     )
     run_options.add_journal(parser)
     parser.set_defaults(leaf=parser, command=run_resume)
@@ -149,7 +148,7 @@ def _check_removed(request: RunRequest, around: Surroundings) -> None:
 
 
 def _show(rest: Rest, request: RunRequest, limits: Limits, around: Surroundings) -> DrainView:
-    from kubectl_eksdoc.drain.run.patience import bake_of
+    from kubectl_eksdoc.drain.run.patience import soak_of
     from kubectl_eksdoc.render.drain import DrainView
     from kubectl_eksdoc.render.drain.formats import preview
     from kubectl_eksdoc.render.identity import identity_line
@@ -157,7 +156,7 @@ def _show(rest: Rest, request: RunRequest, limits: Limits, around: Surroundings)
     look = looks.decide(request.options, around.stderr, around.environ)
     around.note(identity_line(rest.cluster, around.now(), look))
     words = reached_by(request.options, request.namespace, rest.cluster.identity.context)
-    bake = bake_of(rest.plan, limits.bake_s)
-    view = DrainView(rest.plan, rest.cluster, {}, reached_by=words, bake=bake)
+    soak = soak_of(rest.plan, limits.soak_s)
+    view = DrainView(rest.plan, rest.cluster, {}, reached_by=words, soak=soak)
     say(around.stderr, f"{preview(view, look, request.options.output == 'wide')}\n")
     return view

@@ -153,14 +153,13 @@ DO_NOT_MOVE_BACK = "pods that were evicted do not move back by themselves"
 
 
 _ABOUT = """\
-Take back what a run did to nodes: those that it cordoned become what they were before, byte for byte; what somebody
-else cordoned stays so. A run that is under way is asked to end first. Pods that were evicted do not move back by
-themselves: what runs elsewhere now stays there until something else moves it. A run whose journal somebody removed
-from the cluster is taken back by the notes that its nodes carry.
+Roll back what a run did to nodes: nodes that it cordoned get their previous state back, byte for byte; nodes that
+another client cordoned stay cordoned. A run in progress is aborted first. Evicted pods do not move back. A run whose
+journal was deleted from the cluster is rolled back by the annotations on its nodes.
 """
 
 _EXIT_CODES = """\
-Exit codes: 0 all is as it was, 6 some nodes could not be given back; 2 usage, 3 cluster.
+Exit codes: 0 rolled back, 6 some nodes could not be rolled back; 2 usage, 3 cluster.
 Global flags: kubectl eksdoc options
 """
 
@@ -168,7 +167,7 @@ Global flags: kubectl eksdoc options
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "rollback",
-        help="take back what a run did to nodes; pods do not move back",
+        help="uncordon the nodes of a run and restore their annotations; pods do not move back",
         usage="%(prog)s [RUN] [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,

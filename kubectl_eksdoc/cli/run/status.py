@@ -96,8 +96,8 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundi
 STATUS_COMMAND = "drain status"
 
 _ABOUT = """\
-Show the runs of this cluster: all of them, or the one that is named or under way in full; and those that nodes carry
-notes of, while their journal is gone or in another namespace.
+Show the drain runs of this cluster: a list, or one run in full. Also lists runs of which only annotations on nodes are
+left because their journal was deleted or is in another namespace.
 
 Examples:
   %(prog)s
@@ -120,26 +120,26 @@ _LOOK_S = 2.0
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "status",
-        help="which runs there are, and how they stand",
+        help="list runs and show their state",
         usage="%(prog)s [RUN] [flags] | --attach [NODE…] [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
         conflict_handler="resolve",  # the global -w is refused everywhere else
     )
     GlobalOptions.add_to(parser, level=LEVELS - 1)
-    parser.add_argument("-w", "--watch", action="switch", default=False, help="look again until the run has ended")
+    parser.add_argument("-w", "--watch", action="switch", default=False, help="watch until the run has ended")
     parser.add_argument(
         "--attach",
         action="switch",
         default=False,
-        help="watch nodes that anybody drains, of these names or all: which pods are left, and what they wait for",
+        help="watch drains that other tools do, on these nodes or all: remaining pods and what they wait for",
     )
-    parser.add_argument("--events", action="switch", default=False, help="what happened in a run, by its journal")
+    parser.add_argument("--events", action="switch", default=False, help="list the events of a run from its journal")
     parser.add_argument(
         "--replay",
         default=None,
         metavar="FILE",
-        help="the same by the journal in FILE, or by what 'drain run -o json' wrote",
+        help="list the events from the journal in FILE, or from the output of 'drain run -o json'",
     )
     parser.add_argument(
         "--history",
@@ -305,17 +305,17 @@ def _held(runs: Runs) -> tuple[Held | None, tuple[str, ...]]:
 
 
 _PAUSE = """\
-Ask a run to evict nothing more for now. What was asked for already comes to its end by itself; nodes stay cordoned.
-It goes on with: kubectl eksdoc drain resume
+Pause a run: no more pods are evicted, requests in flight complete, and nodes stay cordoned.
+Resume it with: kubectl eksdoc drain resume
 """
 
 _ABORT = """\
-Ask a run to end: nothing more is evicted, what was asked for already settles, nodes stay cordoned as they are.
-Go on later with drain resume, or take the cordons back with drain rollback.
+Abort a run: no more pods are evicted, requests in flight complete, and nodes stay cordoned.
+Continue later with drain resume, or uncordon the nodes with drain rollback.
 """
 
 _ASKING_EXIT_CODES = """\
-Exit codes: 0 it does so, 6 nobody answered in time; 2 usage, 3 cluster.
+Exit codes: 0 confirmed, 6 no process answered in time; 2 usage, 3 cluster.
 Global flags: kubectl eksdoc options
 """
 
@@ -327,11 +327,11 @@ _WORDS = {
 
 
 def add_pause(commands: argparse._SubParsersAction[Parser]) -> None:
-    _add(commands, "pause", "evict nothing more for now, from any machine", _PAUSE, Phase.PAUSED)
+    _add(commands, "pause", "pause a run, from any machine", _PAUSE, Phase.PAUSED)
 
 
 def add_abort(commands: argparse._SubParsersAction[Parser]) -> None:
-    _add(commands, "abort", "end a run, from any machine; nodes stay cordoned", _ABORT, Phase.ABORTED)
+    _add(commands, "abort", "abort a run, from any machine; nodes stay cordoned", _ABORT, Phase.ABORTED)
 
 
 def _add(commands: argparse._SubParsersAction[Parser], name: str, about: str, more: str, wanted: Phase) -> None:

@@ -87,7 +87,7 @@ class Engine:
         grace_s = plan.policy.grace_seconds
         self._acting = Acting(board, asking, excluding, detaching, stopping, self._brakes, grace_s)
         self._strangers = Strangers(board, asking, self._brakes, plan.policy.partial)
-        self._waves = Waves(board, self._brakes, plan, hooks, limits.bake_s)
+        self._waves = Waves(board, self._brakes, plan, hooks, limits.soak_s)
         self._ready_s = limits.ready_s
         self._drained_s: float | None = None  # when the last node came to its end
         self._settled = False  # what replaces the last pods is Ready, or not waited for any longer
@@ -236,9 +236,9 @@ class Engine:
         """Something happened beside it."""
         self._board.tell(at_s, what, subject, node, why)
 
-    def bakes_left_s(self, now_s: float) -> float:
+    def soaks_left_s(self, now_s: float) -> float:
         """So long it still waits between waves, as far as one knows."""
-        return self._waves.bakes_left_s(now_s)
+        return self._waves.soaks_left_s(now_s)
 
     @property
     def over(self) -> bool:

@@ -24,41 +24,56 @@ class Limits:
     """Seconds, and a number of nodes."""
 
     hold_s: float = option(
-        10.0, "--hold-pending", GUARDS, SECONDS, "hold while a replacement has no node for so long", "TIME"
+        10.0,
+        "--hold-pending",
+        GUARDS,
+        SECONDS,
+        "pause evictions when a replacement pod is unschedulable this long",
+        "TIME",
     )
     pending_s: float = option(
-        600.0, "--stop-pending", GUARDS, SECONDS, "stop once a replacement has no node for so long", "TIME"
+        600.0,
+        "--stop-pending",
+        GUARDS,
+        SECONDS,
+        "stop the run when a replacement pod is unschedulable this long",
+        "TIME",
     )
     not_ready: int = option(
-        2, "--stop-not-ready", GUARDS, COUNT, "stop once more than N nodes outside the targets became NotReady", "N"
+        2, "--stop-not-ready", GUARDS, COUNT, "stop the run when more than N other nodes became NotReady", "N"
     )
     away_s: float = option(
         1800.0,
-        "--stop-away",
+        "--max-api-outage",
         GUARDS,
         SECONDS,
-        "stop once the cluster does not answer, or cannot be watched, for so long",
+        "stop the run when the API server is unreachable this long",
         "TIME",
     )
     failing_s: float = option(
-        300.0, "--stop-failing", GUARDS, SECONDS, "stop once the server answers mostly with errors for so long", "TIME"
+        300.0,
+        "--max-api-errors",
+        GUARDS,
+        SECONDS,
+        "stop the run when most answers of the API server are errors this long",
+        "TIME",
     )
     blocked_s: float = option(
         1800.0,
-        "--give-up",
+        "--eviction-timeout",
         GUARDS,
         SECONDS,
-        "leave a node alone once a pod of it is refused, or late, for so long",
+        "skip a node when one of its pods cannot be evicted within this time",
         "TIME",
     )
     """A pod is given up that is refused for so long while nothing moves, or that takes so much longer to stop than it
     may."""
-    bake_s: float = option(
+    soak_s: float = option(
         0.0,
-        "--bake",
+        "--soak",
         BETWEEN_WAVES,
         SECONDS_OR_NONE,
-        "begin no node for so long after a wave, while the guards watch",
+        "soak time after each wave, during which the guards keep watching",
         "TIME",
     )
     ready_s: float = option(
@@ -66,5 +81,5 @@ class Limits:
         "--no-wait-ready",
         THE_END,
         _NO_WAIT,
-        "end once every node is done, instead of waiting until the replacements of its pods are Ready (up to 10m)",
+        "end when all nodes are drained; do not wait for replacement pods to become Ready (up to 10m)",
     )

@@ -16,7 +16,7 @@ class Happened(str, Enum):
     pod: evicted, gone, restarted (by a rollout restart of its workload: a new pod is Ready first), deleted (past its
     budget), finished (by itself, while the run waited for it), kept (it stays until a user changes something),
     held-by-name (a budget counts a pod as evicted that came back under its name, for a time). Of the drain: held (no
-    request is sent for now), released (requests are sent again), stopped (this run sends no more requests), baking (a
+    request is sent for now), released (requests are sent again), stopped (this run sends no more requests), soaking (a
     wave is over, and the next one begins after a wait), hooked (a command of the user was run; never in a rehearsal).
     Of any of these: refused (a request, by the API server), befallen (a requested fault), warned (something is not as
     it should be; the drain goes on)."""
@@ -45,7 +45,7 @@ class Happened(str, Enum):
     EXCLUDED = "excluded"
     HELD_BY_NAME = "held-by-name"
     WARNED = "warned"
-    BAKING = "baking"
+    SOAKING = "soaking"
     HOOKED = "hooked"
     JOINED = "joined"
     MISSING = "missing"

@@ -289,7 +289,7 @@ class SameNames:
 
 
 @dataclass(frozen=True, slots=True)
-class Bake:
+class Soak:
     """`each_s` after each of the first `times` waves; there is none after the last."""
 
     each_s: float
@@ -300,12 +300,12 @@ class Bake:
         return self.each_s * self.times
 
 
-def bake_of(plan: DrainPlan, each_s: float) -> Bake | None:
+def soak_of(plan: DrainPlan, each_s: float) -> Soak | None:
     """None where no wave waits for another."""
     waves = {target.wave for target in plan.targets if target.order}
     if not each_s or not in_waves(plan) or len(waves) < 2:
         return None
-    return Bake(each_s, len(waves) - 1)
+    return Soak(each_s, len(waves) - 1)
 
 
 def in_waves(plan: DrainPlan) -> bool:

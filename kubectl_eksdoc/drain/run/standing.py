@@ -115,7 +115,7 @@ def standing(engine: Engine, remaining: Remaining, now_s: float) -> Standing:
     gone = sum(pursuit.step is Step.GONE for pursuit in pursuits)
     remaining.look(engine, now_s)
     left = None if engine.stopped else remaining.left(now_s)
-    bakes_s = engine.bakes_left_s(now_s)
+    soaks_s = engine.soaks_left_s(now_s)
     return Standing(
         at_s=now_s,
         pods=len(pursuits),
@@ -129,8 +129,8 @@ def standing(engine: Engine, remaining: Remaining, now_s: float) -> Standing:
         waits=tuple(waiting(engine, nodes, now_s)),
         held=engine.held,
         stopped=engine.stopped,
-        left_s=None if left is None else left.seconds + bakes_s,
-        slow_left_s=None if left is None else left.slow_s + bakes_s,
+        left_s=None if left is None else left.seconds + soaks_s,
+        slow_left_s=None if left is None else left.slow_s + soaks_s,
         unmeasured=0 if left is None else left.unmeasured,
         planned_s=remaining.planned_s,
         budgets=tuple(_in_use(engine)),
@@ -252,8 +252,8 @@ def reasons(engine: Engine, now_s: float) -> tuple[Reason, ...]:
 def _of_run(engine: Engine, now_s: float) -> Iterator[Reason]:
     if why := engine.stopped or engine.held:
         yield Reason("", f"{'stopping' if engine.stopped else 'held'}: {why}")
-    if engine.bakes_left_s(now_s) and not any(node.phase is Phase.ACTIVE for node in engine.nodes):
-        yield Reason("", f"the next wave is begun in {in_words(round(engine.bakes_left_s(now_s)))}")
+    if engine.soaks_left_s(now_s) and not any(node.phase is Phase.ACTIVE for node in engine.nodes):
+        yield Reason("", f"the next wave is begun in {in_words(round(engine.soaks_left_s(now_s)))}")
 
 
 def _of_pods(engine: Engine, usual: Mapping[str, float], now_s: float) -> Iterator[Reason]:

@@ -1,6 +1,6 @@
 """Which nodes are begun: when all are cordoned, their wave has come, and the new ones that they need have joined.
 
-Between two waves there may be a time to see what comes of the first (a bake), and commands of the user before and after
+Between two waves there may be a time to see what comes of the first (a soak), and commands of the user before and after
 each (hooks), such as one that fails while an alert fires. Where no wave waits for another the whole drain is wave 1.
 
 What is said before a wave counts for the moment: it is asked for when the wave could be begun at once, and once more if
@@ -54,10 +54,10 @@ class Wave:
 class Waves:
     """Mutable. Where the user limits the nodes at once, or pins them, a wave waits for the one before."""
 
-    def __init__(self, board: Board, brakes: Brakes, plan: DrainPlan, hooks: Set[str], bake_s: float) -> None:
+    def __init__(self, board: Board, brakes: Brakes, plan: DrainPlan, hooks: Set[str], soak_s: float) -> None:
         self._board = board
         self._brakes = brakes
-        self._bake_s = bake_s
+        self._soak_s = soak_s
         self._joined: set[str] = set()  # nodes in whose place new ones are
         self._hooks = hooks
         gated = in_waves(plan)
@@ -73,11 +73,11 @@ class Waves:
         """Whether nothing is begun any more, and no hook asked for."""
         return all(wave.over and (not wave.begun or wave.gates[AFTER_WAVE] is Gate.OPEN) for wave in self._waves)
 
-    def bakes_left_s(self, now_s: float) -> float:
+    def soaks_left_s(self, now_s: float) -> float:
         """So long it still waits between waves, as far as one knows."""
         left_s = max(0.0, self._ripe_s - now_s) if self._ripe_s < inf else 0.0
         coming = sum(not wave.over for wave in self._waves)
-        return left_s + self._bake_s * max(0, coming - 1)
+        return left_s + self._soak_s * max(0, coming - 1)
 
     def next_s(self) -> float:
         """When a node may be begun though nothing is told; infinity where none is."""
@@ -107,7 +107,7 @@ class Waves:
         self._board.may_begin = True
 
     def look(self, now_s: float) -> None:
-        """Whether a bake has come to its end."""
+        """Whether a soak has come to its end."""
         if self._ripe_s <= now_s:
             self._ripe_s = inf
             self._board.may_begin = True
@@ -157,16 +157,16 @@ class Waves:
             self._board.stir((node.name,))
 
     def _ripe(self, wave: Wave, now_s: float) -> float:
-        """From when on the wave after one that is over may be begun; there is no bake after the last."""
+        """From when on the wave after one that is over may be begun; there is no soak after the last."""
         if wave.ripe_s is not None:
             return wave.ripe_s
         wave.ripe_s = now_s
         after = next((each for each in self._waves if each.number > wave.number and each.waiting), None)
-        if self._bake_s and after is not None:
-            wave.ripe_s = self._ripe_s = now_s + self._bake_s
+        if self._soak_s and after is not None:
+            wave.ripe_s = self._ripe_s = now_s + self._soak_s
             until = f"until {in_words(self._ripe_s)} from the start of the run"
-            why = f"wave {wave.number} is over: wave {after.number} is not begun for {in_words(self._bake_s)}, {until}"
-            self._board.tell(now_s, Happened.BAKING, why=why)
+            why = f"wave {wave.number} is over: wave {after.number} is not begun for {in_words(self._soak_s)}, {until}"
+            self._board.tell(now_s, Happened.SOAKING, why=why)
         return wave.ripe_s
 
     @staticmethod

@@ -152,7 +152,7 @@ class Draining:
         self._explain = explain
         self._happened_s = self._explained_s = 0.0
         self._remaining = Remaining(engine.plan)
-        self._bakes_s = engine.bakes_left_s(0.0)
+        self._soaks_s = engine.soaks_left_s(0.0)
         self._shown_s, self._told_s = -SHOW_S, -TELL_S
         self._phase = Phase.RUNNING
         self._replanning = replanning
@@ -361,7 +361,7 @@ class Draining:
         now_s = self._now_s
         paused_s = engine.paused_s(now_s)
         drained_s = now_s if engine.drained_s is None else engine.drained_s
-        drain_s, held_s = drained_s - paused_s - self._bakes_s, held_for_s(engine.moments, drained_s) - paused_s
+        drain_s, held_s = drained_s - paused_s - self._soaks_s, held_for_s(engine.moments, drained_s) - paused_s
         whole = not (engine.stopped or engine.undone)
         return Record(
             engine.plan,

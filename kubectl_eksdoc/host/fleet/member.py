@@ -35,7 +35,7 @@ REFUSALS = (2, 3, 4, 70)
 _BUG = 70
 _UNKNOWN = "unknown"
 _KILLED = -9
-_SHORT_OF_MEMORY = "The machine may be short of memory: ask fewer at a time (--fleet-at-once)."
+_SHORT_OF_MEMORY = "The machine may be short of memory: ask fewer at a time (--parallel)."
 _NAMES = {
     **{name: name for name in ("context", "cluster", "account", "region", "uid")},
     "server_version": "serverVersion",

@@ -1,43 +1,35 @@
-"""A change of CoreDNS that is to be made, or was, in every format.
-
-Belongs here: the Corefile and the values before and after, what is sent, the way back, and which pods have taken it up.
-Never here: what the change should be (that is `coredns_lameduck.change`), whether it may be made.
-"""
+"""A change of CoreDNS that is to be made, or was, in every format."""
 
 from __future__ import annotations
 
-import difflib
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import Any, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
+from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.run.ended import Ended
 from kubectl_eksdoc.addon_diff.run.guards import Guard
-from kubectl_eksdoc.addon_diff.run.way_back import WayBack
-from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, Change, Texts
+from kubectl_eksdoc.coredns_lameduck import run as dns
+from kubectl_eksdoc.coredns_lameduck.change import change, placing
+from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, Change
 from kubectl_eksdoc.coredns_lameduck.change.placing import Landing, Seat
-from kubectl_eksdoc.coredns_lameduck.change.wishes import Place
+from kubectl_eksdoc.coredns_lameduck.change.wishes import Place, Wishes
 from kubectl_eksdoc.coredns_lameduck.run import Stand, Taken, Verified
 from kubectl_eksdoc.drain.run.stages import Stage
-from kubectl_eksdoc.kubernetes.corefile.parser import parse
-from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s
 from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
 from kubectl_eksdoc.model.api_objects import Conflict, Doc
-from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.commands import shell
-from kubectl_eksdoc.model.coredns import Corefile
 from kubectl_eksdoc.model.findings import Finding
-from kubectl_eksdoc.render.addon.commands import given
-from kubectl_eksdoc.render.addon_update import WayBackText
-from kubectl_eksdoc.render.addon_update.commands import way_back_text
-from kubectl_eksdoc.render.encode import Json, to_yaml
+from kubectl_eksdoc.render.addon_update.result import OutcomeResult, RefusalResult
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.dns_change.commands import diff, values_diff
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Report, Section, Table
+from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text
+from kubectl_eksdoc.render.result import Lines as OthersLines
 from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
 from kubectl_eksdoc.render.text import counted, duration, joined
 
@@ -107,32 +99,6 @@ _SAID = {
 }
 
 
-def diff(texts: Texts) -> list[str]:
-    """Unified, with enough around it to see which server block it is in."""
-    before, after = (printed_corefile(text).splitlines() for text in (texts.before, texts.after))
-    return list(difflib.unified_diff(before, after, "Corefile (today)", "Corefile (new)", lineterm="", n=3))
-
-
-def values_diff(before: Doc, after: Doc) -> list[str]:
-    """Of the add-on's values as YAML; the Corefile is named only."""
-    old, new = _as_yaml(before), _as_yaml(after)
-    found = difflib.unified_diff(old, new, "values (today)", "values (new)", lineterm="", n=2)
-    return [line for line in found if not line.startswith("@@")]
-
-
-def _as_yaml(values: Doc) -> list[str]:
-    text = values.get(COREFILE)
-    named = f"{len(text.splitlines())} lines, lameduck {_lameduck(text)}" if isinstance(text, str) else ""
-    said = printed(values) | ({COREFILE: named} if named else {})
-    return to_yaml(cast(Json, {key: said[key] for key in sorted(said)})).splitlines() if said else []
-
-
-def _lameduck(text: str) -> str:
-    corefile = parse(text)
-    found = lameduck_s(corefile) if isinstance(corefile, Corefile) else None
-    return "?" if found is None else f"{found:g}s"
-
-
 def command(said: tuple[str, ...]) -> str:
     """For a shell."""
     return shell(*said)
@@ -192,8 +158,6 @@ class DnsChangeReport(Report):
         return _after(self, full) if over else _before(self, full)
 
     def result(self) -> object:
-        from kubectl_eksdoc.render.dns_change.result import DnsChangeResult
-
         return DnsChangeResult.of(self)
 
 
@@ -355,31 +319,162 @@ def _written(view: DnsChangeReport) -> Iterator[Line]:
         yield Line(f"Journal: {view.journal}", indent=0, whole=True)
 
 
-# The same change without this tool, and the way back, as lines for a shell.
+# A change of CoreDNS as ``-o json`` and ``-o yaml`` print it.
 
 
-def update_addon(eks: EksCluster, version: str, mode: str, values: Doc) -> str:
-    said = ["aws", "eks", "update-addon", "--cluster-name", eks.name, "--addon-name", "coredns"]
-    said += ["--addon-version", version, "--resolve-conflicts", mode]
-    said += ["--region", eks.region] if eks.region else []
-    return shell(*said, "--configuration-values", given(values))
+class _Conflict(Printed):
+    field: Text
+    owner: Text
 
 
-def apply_config(config: Doc, force: bool, kubectl: Sequence[str]) -> str:
-    """Server-side, from standard input."""
-    secret = printed(config) != config  # then it is a file of one's own
-    apply = ["kubectl", *kubectl, "apply", "--server-side", "--field-manager=eksdoc"]
-    apply += ["-f", "configmap.json" if secret else "-", *(["--force-conflicts"] if force else [])]
-    text = json.dumps(config, sort_keys=True, separators=(",", ":"))
-    return shell(*apply) if secret else f"{shell('printf', '%s', text)} | {shell(*apply)}"
+class _Replicas(Printed):
+    least: Count
+    most: Count
 
 
-def back_of_update(back: WayBack | Unknown, eks: EksCluster, file: str, reached_by: Sequence[str]) -> tuple[str, ...]:
-    found = way_back_text(back, eks.name, eks.region, file, reached_by)
-    return found.commands if isinstance(found, WayBackText) else (f"# {found}",)
+class _Wished(Printed):
+    lameduck_seconds: Count | None
+    place: Place | None
+    replicas: _Replicas | None
+
+    @classmethod
+    def of(cls, facts: Wishes) -> _Wished:
+        return cls.filled(facts, lameduck_seconds=facts.lameduck_s, replicas=facts.scale)
 
 
-def back_of_map(file: str, kubectl: Sequence[str]) -> tuple[str, ...]:
-    """`file` holds the Corefile of before, and nothing else of the ConfigMap."""
-    said = ["kubectl", *kubectl, "apply", "--server-side", "--field-manager=eksdoc", "-f", file]
-    return (shell(*said),)
+class _Corefile(Printed):
+    before: str
+    after: str
+    reloads: bool
+    """CoreDNS takes it up by itself."""
+
+    @classmethod
+    def of(cls, facts: change.Texts) -> _Corefile:
+        return cls.filled(facts, before=printed_corefile(facts.before), after=printed_corefile(facts.after))
+
+
+class _Node(Printed):
+    name: Text
+    zone: Text | None
+    capacity: Text | None
+    why_not: OthersLines
+
+    @classmethod
+    def of(cls, facts: placing.Seat) -> _Node:
+        return cls.filled(facts, name=facts.node, why_not=facts.why)
+
+
+class _Landing(Printed):
+    """Which nodes would take a pod of CoreDNS."""
+
+    enough: bool
+    zones: OthersLines
+    nodes: tuple[_Node, ...]
+    unknown: OthersLines
+
+    @classmethod
+    def of(cls, facts: placing.Landing) -> _Landing:
+        return cls.filled(facts, nodes=facts.seats)
+
+
+class _Change(Printed):
+    """What is wished, and what it makes of what is there."""
+
+    managed: bool
+    """EKS manages CoreDNS as an add-on."""
+    addon_version: Text | None
+    wished: _Wished
+    corefile: _Corefile | None
+    values_of_today: dict[str, Any] | None
+    affinity_source: Text | None
+    landing: _Landing | None
+    nothing: bool
+    """It is so already, and kept where it lasts."""
+    left_to_you: OthersLines
+
+    @classmethod
+    def of(cls, facts: change.Change) -> _Change:
+        return cls.filled(
+            facts,
+            addon_version=facts.version,
+            wished=facts.wishes,
+            values_of_today=printed(facts.before),
+            nothing=not facts.refusals and facts.nothing,
+            left_to_you=map(command, facts.not_done),
+        )
+
+
+class _Pod(Printed):
+    namespace: Text
+    name: Text
+    node: Text | None
+    taken: dns.Taken
+    by: Text | None
+    why: Text | None
+    missing: OthersLines
+
+    @classmethod
+    def of(cls, facts: dns.Stand) -> _Pod:
+        namespace, _, name = facts.pod.partition("/")
+        return cls.filled(facts, namespace=namespace, name=name)
+
+
+class _Verified(Printed):
+    """Which pods run the new Corefile."""
+
+    all: bool
+    seconds: Count
+    left: Text | None
+    unread: Text | None
+    pods: tuple[_Pod, ...]
+
+    @classmethod
+    def of(cls, facts: dns.Verified) -> _Verified:
+        return cls.filled(facts, seconds=round(facts.seconds), pods=facts.stands)
+
+
+class DnsChangeResult(CommandResult):
+    """A change of CoreDNS that is to be made, or was: kubectl eksdoc coredns-lameduck --set … -o json."""
+
+    kind: Literal["DnsChange"]
+    recognised: Text | None
+    run: Text | None
+    journal: Text | None
+    verdict: Text
+    change: _Change | None
+    mode: Mode | None
+    """How conflicts are resolved."""
+    values: dict[str, Any] | None
+    """The whole document of the call; null where EKS is not asked."""
+    config: dict[str, Any] | None
+    """What is applied of the ConfigMap; null where nothing is."""
+    resets: OthersLines
+    """Fields that the call takes from other managers besides."""
+    conflicts: tuple[_Conflict, ...]
+    changes: Count
+    """Values, or Corefiles, that become others."""
+    command: Text | None
+    refusals: tuple[RefusalResult, ...]
+    to_acknowledge: OthersLines
+    way_back: OthersLines
+    tried: Text | None
+    applied: bool
+    outcome: OutcomeResult | None
+    """Null where nothing was sent."""
+    verified: _Verified | None
+    """Null where it was not checked."""
+    findings: tuple[FindingResult, ...]
+
+    @classmethod
+    def of(cls, facts: DnsChangeReport) -> DnsChangeResult:
+        return cls.filled(
+            facts,
+            metadata=metadata(facts.cluster, facts),
+            verdict=verdict(facts),
+            values=printed(facts.values),
+            config=printed(facts.config),
+            refusals=facts.guards,
+            to_acknowledge=(each.message for each in facts.weighty),
+            way_back=facts.back,
+            outcome=facts.ended,
+        )

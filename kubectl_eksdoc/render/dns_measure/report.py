@@ -1,31 +1,30 @@
-"""A measurement of DNS, in every format: what would be made and done, and what came of it, second by second.
-
-Belongs here: which numbers, plots and findings are shown, in which order and in which words.
-Never here: what the numbers mean (that is `coredns_lameduck.measuring`), making or reading pods.
-"""
+"""A measurement of DNS, in every format: what would be made and done, and what came of it, second by second."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.coredns_lameduck.measuring.findings import findings_of, said
 from kubectl_eksdoc.coredns_lameduck.measuring.plan import LATE_S, MOST_ENDPOINTS, Happening, MeasurePlan, manifests
-from kubectl_eksdoc.coredns_lameduck.measuring.result import Measured, MeasuredZone, Moment, What, offset_s
+from kubectl_eksdoc.coredns_lameduck.measuring.result import Deed, Measured, MeasuredZone, What, offset_s
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.coredns import Counts, Second, Stream, Target
 from kubectl_eksdoc.model.coredns import Report as Answers
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.placing import NotMade
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.report import Figure, Findings, Head, Line, Lines, Points, Report, Section, Table
+from kubectl_eksdoc.render import result
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.dns_measure.plot import by, legend, plot
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.report import Findings, Head, Points, Report, Section, Table
+from kubectl_eksdoc.render.result import LEFT_OUT, Count, FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.roles import Manifests
-from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title
-from kubectl_eksdoc.render.text import counted, cut, rfc3339, shown, wrap
+from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
+from kubectl_eksdoc.render.text import counted
 
 # A measurement of DNS in sentences.
 
@@ -128,60 +127,6 @@ def named(targets: Iterable[Target]) -> str:
     return f"the service ({', '.join(service)})" + (f" and {counted(pods, 'endpoint')}" if pods else "")
 
 
-# A second a sign: whether DNS answered, and below it what happened to CoreDNS's pods.
-
-
-ANSWERED, LATE, LOST, UNKNOWN, NOTHING = "▁", "▄", "█", "?", " "
-LEGEND = f"{ANSWERED} answered  {LATE} late  {LOST} lost  {UNKNOWN} not known"
-MARKS: Mapping[What, str] = {What.TOLD: "T", What.OUT: "L", What.GONE: "G", What.CAME: "J"}
-MARK_LEGEND = "T told to end  L left the endpoints  G gone  J joined the endpoints; of several the first"
-
-
-def signs(report: Answers, streams: Sequence[Stream], step: int) -> str:
-    """A sign for each `step` seconds: the worst of them."""
-    every = [report.seconds.get(stream, {}) for stream in streams]
-    cells: list[list[Second]] = [[] for _ in range(math.ceil(report.length / step))]
-    for of in every:
-        for t, second in of.items():
-            cells[t // step].append(second)
-    return "".join(map(_sign, cells))
-
-
-def _sign(seconds: Sequence[Second]) -> str:
-    total = sum((each.counts for each in seconds), Counts())
-    if total.bad:
-        return LOST
-    if total.unknown:
-        return UNKNOWN
-    if total.late:
-        return LATE
-    return ANSWERED if total.sent else NOTHING
-
-
-def marks(report: Answers, moments: Sequence[Moment], step: int) -> str:
-    """What happened in the seconds of the report, each under its own."""
-    width = math.ceil(report.length / step)
-    cells: dict[int, set[What]] = {}
-    for each in moments:
-        cell = math.floor(offset_s(each, report) / step)
-        if 0 <= cell < width:
-            cells.setdefault(cell, set()).add(each.what)
-    return "".join(_mark(cells.get(cell, set())) for cell in range(width)).rstrip()
-
-
-def _mark(what: set[What]) -> str:
-    """The first by their order: what follows of itself is told below."""
-    return next((MARKS[each] for each in What if each in what), " ")
-
-
-def step_for(length: int, room: int) -> int:
-    """So many seconds share a sign where one each would not fit."""
-    return max(1, math.ceil(length / max(room, 1)))
-
-
-_LABEL = 30
-
-
 @dataclass(frozen=True, slots=True)
 class MeasureReport(Report):
     """`measured` None: nothing was made, yet or at all. `refused`: what the server would refuse, by names, where it was
@@ -207,8 +152,6 @@ class MeasureReport(Report):
         yield from _before(self) if self.measured is None else _after(self, self.measured, full)
 
     def result(self) -> object:
-        from kubectl_eksdoc.render.dns_measure.result import MeasureResult
-
         return MeasureResult.of(self)
 
 
@@ -226,9 +169,9 @@ def _after(view: MeasureReport, measured: Measured, full: bool) -> Iterator[Sect
     yield Table(Title("Questions", ", by zone and by who was asked"), _counts(view))
     yield Points(Title("Learned about the shutdown budget"), tuple(said(view.plan, measured)))
     for zone in measured.zones:
-        yield _plot(view.plan, measured, zone)
+        yield plot(view.plan, measured, zone)
     if any(isinstance(zone.report, Answers) for zone in measured.zones):
-        yield _legend(measured)
+        yield legend(measured)
     yield Findings(view.findings)
 
 
@@ -264,7 +207,7 @@ def _row(plan: MeasurePlan, zone: str, stream: Stream, report: Answers, ended: f
     return [
         zone,
         f"{stream.target} (ended)" if _pod(plan, stream) in ended else stream.target,
-        _by(stream).upper(),
+        by(stream).upper(),
         str(total.sent),
         str(total.answered),
         Cell(str(total.late), Tone.WARN if total.late else None),
@@ -273,11 +216,6 @@ def _row(plan: MeasurePlan, zone: str, stream: Stream, report: Answers, ended: f
         "-" if median is None else f"{median:.1f} ms",
         "-" if slowest is None else f"{slowest:.1f} ms",
     ]
-
-
-def _by(stream: Stream) -> str:
-    """``udp``, ``tcp``, or ``kept``: over UDP, from a socket that is kept."""
-    return stream.transport.removeprefix("udp-")
 
 
 def _tone(plan: MeasurePlan, stream: Stream, total: Counts) -> Tone | None:
@@ -296,47 +234,239 @@ def times(report: Answers, stream: Stream) -> tuple[float | None, float | None]:
     return (found[len(found) // 2][0], max(each[2] for each in found)) if found else (None, None)
 
 
-def _plot(plan: MeasurePlan, measured: Measured, zone: MeasuredZone) -> Section | None:
-    report = zone.report
-    if isinstance(report, Unknown) or not report.length:
-        return None
-
-    def draw(look: Look, full: bool) -> list[str]:
-        rows = _plotted(plan, full)
-        label = min(_LABEL, max(map(len, rows))) + 2
-        step = step_for(report.length, report.length if full else look.columns - len(MARGIN) - label)
-        lines = []
-        for name, streams in rows.items():
-            shortened = cut(shown(name, look), label - 2, look, middle=True)
-            lines.append(f"{MARGIN}{shortened:<{label}}{look.signs(signs(report, streams, step)).rstrip()}")
-        if happened := marks(report, measured.moments, step):
-            lines.append(f"{MARGIN}{'':<{label}}{happened}")
-        each = "a second" if step == 1 else f"{step} seconds"
-        return [*wrap(f"since {rfc3339(report.began)}; a sign is {each}", look.columns, MARGIN), *lines]
-
-    return Figure(Title("Zone", f" {zone.zone.said}, from {zone.zone.node}"), draw)
-
-
-def _plotted(plan: MeasurePlan, full: bool) -> dict[str, list[Stream]]:
-    """What is a line: a stream; of an endpoint both transports share one, where not everything is shown."""
-    pods = {target.name for target in plan.targets if target.pod}
-    found: dict[str, list[Stream]] = {}
-    for stream in plan.streams:
-        name = stream.target if stream.target in pods and not full else f"{stream.target} {_by(stream)}"
-        found.setdefault(name, []).append(stream)
-    return found
-
-
-def _legend(measured: Measured) -> Section:
-    lines: list[Line | str] = [Line(LEGEND, whole=True)]
-    if measured.moments:
-        lines.append(Line(MARK_LEGEND, hang=0))
-    lines += [f"- {rfc3339(moment.at)} {moment.pod}: {moment.what.value}" for moment in measured.moments]
-    return Lines(Title("Signs", ", and what happened to CoreDNS's pods meanwhile"), lines)
-
-
 # What a measurement would make, as kubectl takes it.
 
 
 def dry_run(view: MeasureReport) -> Manifests:
     return Manifests((), (), tuple(manifests(view.plan, view.program, view.asked)))
+
+
+# A measurement as ``-o json`` and ``-o yaml`` print it. What is not known is null, and why is said beside it. Times of
+
+
+_Positive = Annotated[float, Meta(gt=0)]
+_Milliseconds = Annotated[float, Meta(ge=0)]
+_Family = Literal["v4", "v6"]
+
+
+class _Measurement(Printed):
+    id: Text
+    happening: Happening
+    namespace: Text
+    image: Text
+    questions_per_second: _Positive
+    """To each target over each transport."""
+    seconds: _Positive
+    """At most."""
+    timeout_seconds: _Positive
+    deadline_seconds: Positive
+    pods: Texts
+    affected: Texts
+    """CoreDNS's pods that are replaced or evicted."""
+    changes: Count
+    """Part of the typed confirmation: pods that are made and pods that are affected."""
+
+    @classmethod
+    def of(cls, facts: MeasurePlan) -> _Measurement:
+        manner = facts.manner
+        return cls.filled(
+            manner,
+            id=facts.ident,
+            questions_per_second=manner.rate,
+            seconds=manner.for_s,
+            timeout_seconds=manner.timeout_s,
+            deadline_seconds=manner.deadline_s,
+            pods=(pod.name for pod in facts.pods),
+            affected=(pod.name for pod in facts.affected),
+            changes=facts.changes,
+        )
+
+
+class _Asking(Printed):
+    name: Text | None
+    node: Text | None
+    why_not: Text | None
+
+
+class _Target(Printed):
+    name: Text
+    address: Text
+    port: Annotated[int, Meta(ge=1, le=65535)]
+    family: _Family
+    pod: Text | None
+    """null: the service."""
+
+
+class _NotApplicable(Printed):
+    family: _Family
+    why: Text
+
+
+class _Refused(Printed):
+    name: Text
+    why: Text
+    missing: Text | UnsetType
+
+
+class _Done(Printed):
+    at: result.Moment | None
+    refused: Text | None
+    finished: bool
+
+    @classmethod
+    def of(cls, facts: Deed) -> _Done:
+        return cls.filled(facts, at=facts.done_at)
+
+
+class _Moment(Printed):
+    at: result.Moment
+    what: What
+    pod: Text
+
+
+class _Mark(Printed):
+    second: int
+    what: What
+    pod: Text
+
+
+class _Counts(Printed):
+    """Questions. sent is the sum of what follows, but for unsent: due, but the asking pod was too busy. late: after
+    over a second; lost: not within the timeout; refused: answered at once that no server is there; failed: SERVFAIL,
+    REFUSED, truncated; unsure: as likely the asking pod's own fault."""
+
+    sent: Count
+    answered: Count
+    late: Count
+    lost: Count
+    refused: Count
+    failed: Count
+    unsure: Count
+    unsent: Count
+
+
+class _Second(Printed):
+    second: Count
+    sent: Count
+    answered: Count
+    late: Count
+    lost: Count
+    refused: Count
+    failed: Count
+    unsure: Count
+    unsent: Count
+    median_ms: _Milliseconds | None
+    p99_ms: _Milliseconds | None
+    slowest_ms: _Milliseconds | None
+    said: Texts
+
+
+def _second(number: int, second: Second) -> _Second:
+    median, p99, slowest = second.ms or (None, None, None)
+    return _Second.filled(
+        second.counts, second=number, median_ms=median, p99_ms=p99, slowest_ms=slowest, said=second.why
+    )
+
+
+class _Stream(Printed):
+    """One target over one transport."""
+
+    target: Text
+    transport: Literal["udp", "tcp", "udp-kept"]
+    total: _Counts
+    median_ms: _Milliseconds | None
+    slowest_ms: _Milliseconds | None
+    seconds: tuple[_Second, ...]
+    """Those in which something was due, counted from began."""
+
+
+def _stream(report: Answers, stream: Stream) -> _Stream:
+    median, slowest = times(report, stream)
+    seconds = (_second(*each) for each in sorted(report.seconds.get(stream, {}).items()))
+    return _Stream.filled(stream, total=report.total(stream), median_ms=median, slowest_ms=slowest, seconds=seconds)
+
+
+class _Zone(Printed):
+    schema = {
+        "if": {"properties": {"ran": {"const": True}}},
+        "then": {"required": ["began", "marks", "streams"]},
+        "else": {"required": ["why"]},
+    }
+
+    zone: Text | None
+    node: Text
+    ran: bool
+    """Whether the pod ran and reported what it saw."""
+    why: Text | UnsetType
+    missing: Text | UnsetType
+    began: result.Moment | UnsetType
+    marks: tuple[_Mark, ...] | UnsetType
+    """What happened to CoreDNS's pods, in the asking pod's seconds: known to a second."""
+    streams: tuple[_Stream, ...] | UnsetType
+
+
+def _zone(plan: MeasurePlan, measured: Measured, zone: MeasuredZone) -> _Zone:
+    name, node, report = zone.zone.name, zone.zone.node, zone.report
+    if isinstance(report, Unknown):
+        return _Zone.filled(LEFT_OUT, zone=name, node=node, ran=False, why=report.why, missing=report.missing)
+    return _Zone.filled(
+        LEFT_OUT,
+        zone=name,
+        node=node,
+        ran=True,
+        began=report.began,
+        marks=[_Mark.filled(each, second=round(offset_s(each, report))) for each in measured.moments],
+        streams=[_stream(report, stream) for stream in plan.streams],
+    )
+
+
+class _Cleanup(Printed):
+    owner: Text
+    interrupted: bool
+    left: Texts
+    not_removed: Text | None
+
+
+class MeasureResult(CommandResult):
+    """DNS, asked at a steady rate from a pod in each zone: what was lost and late by second, and what happened to
+    CoreDNS's pods meanwhile."""
+
+    kind: Literal["DnsMeasure"]
+    verdict: Text
+    """One sentence."""
+    measurement: _Measurement
+    zones: tuple[_Asking, ...]
+    """Every zone with nodes; node null: DNS is not asked from there."""
+    targets: tuple[_Target, ...]
+    not_applicable: tuple[_NotApplicable, ...]
+    refused: tuple[_Refused, ...]
+    """What the server would refuse, where a dry run asked it."""
+    done: _Done | None
+    """What was done to CoreDNS; null: nothing was made."""
+    moments: tuple[_Moment, ...]
+    """What happened to CoreDNS's pods, by the API server's clock."""
+    unseen: Text | None
+    """Why not all of that is known."""
+    measured: tuple[_Zone, ...]
+    cleanup: _Cleanup | None
+    """null: nothing was made."""
+    findings: tuple[FindingResult, ...]
+
+    @classmethod
+    def of(cls, facts: MeasureReport) -> MeasureResult:
+        plan, measured = facts.plan, facts.measured
+        return cls.filled(
+            facts,
+            metadata=metadata(facts.cluster, facts),
+            verdict=in_short(facts),
+            measurement=plan,
+            zones=plan.zones,
+            targets=plan.targets,
+            not_applicable=(_NotApplicable.filled(family=key, why=why) for key, why in sorted(plan.absent.items())),
+            refused=(_Refused.filled(facts.refused[name], name=name) for name in sorted(facts.refused)),
+            done=measured and measured.deed,
+            moments=measured.moments if measured else (),
+            unseen=measured and measured.unseen,
+            measured=(_zone(plan, measured, each) for each in measured.zones) if measured else (),
+            cleanup=measured,
+        )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.render.drain import fence
-from kubectl_eksdoc.render.drain.verdict import NO_TIMES, baked, unmeasured
+from kubectl_eksdoc.render.drain.verdict import NO_TIMES, soaked, unmeasured
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import counted, cut, duration, listing, shown, wrap
@@ -74,7 +74,7 @@ def _time(view: DrainView) -> str:
     estimate = view.plan.estimate
     if estimate is None:
         return NO_TIMES if view.evictions else ""
-    return f"p50 {duration(estimate.p50_s)}, p95 {duration(estimate.p95_s)}{unmeasured(estimate)}{baked(view.bake)}"
+    return f"p50 {duration(estimate.p50_s)}, p95 {duration(estimate.p95_s)}{unmeasured(estimate)}{soaked(view.soak)}"
 
 
 def _budgets(view: DrainView, look: Look) -> str:

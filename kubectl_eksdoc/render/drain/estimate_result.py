@@ -8,7 +8,7 @@ from kubectl_eksdoc.drain.choice import Tried
 from kubectl_eksdoc.drain.duration.bounds import Bound, Scarce
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.duration.slow_nodes import Relaxation
-from kubectl_eksdoc.drain.run.patience import Bake
+from kubectl_eksdoc.drain.run.patience import Soak
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts
 
@@ -19,8 +19,8 @@ def rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-class BakeResult(Printed):
-    """What a run adds to it (--bake); null where it does not wait between waves."""
+class SoakResult(Printed):
+    """What a run adds to it (--soak); null where it does not wait between waves."""
 
     seconds: Annotated[float, Meta(gt=0)]
     """After each of the first waves; none comes after the last."""
@@ -28,7 +28,7 @@ class BakeResult(Printed):
     """After how many waves."""
 
     @classmethod
-    def of(cls, facts: Bake) -> BakeResult:
+    def of(cls, facts: Soak) -> SoakResult:
         return cls.filled(facts, seconds=rounded(facts.each_s))
 
 
@@ -79,7 +79,7 @@ class EstimateResult(Printed):
     peak_away: Count
     """The most pods evicted and not yet replaced at one moment."""
     assumptions: Texts
-    bake: BakeResult | None
+    soak: SoakResult | None
     decides: _Decides | None
 
 
@@ -95,7 +95,7 @@ def estimate_of(view: DrainView) -> EstimateResult | None:
         sampled_runs=estimate.runs,
         sampled_evictions=(estimate.part or len(view.evictions)) if estimate.runs else 0,
         stop_times=estimate,
-        bake=view.bake,
+        soak=view.soak,
         decides=estimate if estimate.bounds else None,
     )
 

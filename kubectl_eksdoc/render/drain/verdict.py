@@ -9,7 +9,7 @@ from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.drain.policy import Means
 from kubectl_eksdoc.drain.result import Headroom
-from kubectl_eksdoc.drain.run.patience import Bake
+from kubectl_eksdoc.drain.run.patience import Soak
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.drain.groups import Group, grouped
 from kubectl_eksdoc.render.drain.scale import short
@@ -241,7 +241,7 @@ def _time(view: DrainView) -> str:
     waits = needed and not all(eviction.lands_on for eviction in view.evictions)
     new = f", including {short(NEW_NODE_S[0])} for new nodes (assumed)" if waits else ""
     wide = unmeasured(estimate)
-    return f", about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)}{wide}){new}{baked(view.bake)}"
+    return f", about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)}{wide}){new}{soaked(view.soak)}"
 
 
 def unmeasured(estimate: Estimate) -> str:
@@ -253,12 +253,12 @@ def unmeasured(estimate: Estimate) -> str:
     return f", stop times{of} not measured"
 
 
-def baked(bake: Bake | None) -> str:
-    """`` + bake 2m after each of 3 waves``."""
-    if bake is None:
+def soaked(soak: Soak | None) -> str:
+    """`` + soak 2m after each of 3 waves``."""
+    if soak is None:
         return ""
-    after = "the first wave" if bake.times == 1 else f"each of {bake.times} waves"
-    return f" + bake {short(bake.each_s)} after {after}"
+    after = "the first wave" if soak.times == 1 else f"each of {soak.times} waves"
+    return f" + soak {short(soak.each_s)} after {after}"
 
 
 def _blockers(view: DrainView) -> str:

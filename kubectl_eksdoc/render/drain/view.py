@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.handoff.offers import HandOff
 from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.outcome import Eviction, Left, PodVerdict, Target
 from kubectl_eksdoc.drain.result import DrainPlan, Headroom
-from kubectl_eksdoc.drain.run.patience import Bake
+from kubectl_eksdoc.drain.run.patience import Soak
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding, Status, in_order
@@ -30,7 +30,7 @@ class DrainView:
 
     `reached_by` are the words of the command line that lead to the same cluster or dump again, without
     secrets; None where they are not known. `comparison` is with a plan saved earlier, None where none was
-    asked for. `bake` is what a run adds to the estimate. Without slots, because the sorted rows and the indexes
+    asked for. `soak` is what a run adds to the estimate. Without slots, because the sorted rows and the indexes
     are made once, when first asked for.
     """
 
@@ -40,7 +40,7 @@ class DrainView:
     tool_version: str = __version__
     reached_by: tuple[str, ...] | None = None
     comparison: Comparison | None = None
-    bake: Bake | None = None
+    soak: Soak | None = None
 
     @cached_property
     def targets(self) -> tuple[Target, ...]:

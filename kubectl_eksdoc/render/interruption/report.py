@@ -1,45 +1,44 @@
-"""Whether Karpenter hears of interruptions, in every format; and what is missing, as documents.
-
-Belongs here: which links, nodes and findings are shown, in which order and in which words; how documents are written.
-Never here: what Karpenter, SQS or EventBridge do (that is `interruption`), what is asked of AWS or the
-cluster.
-"""
+"""Whether Karpenter hears of interruptions, in every format; and what is missing, as documents."""
 
 from __future__ import annotations
 
-import json
-import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.interruption.installs import upgrade
+from kubectl_eksdoc.interruption import links, outage, repair, spot
+from kubectl_eksdoc.interruption.installs import effective
 from kubectl_eksdoc.interruption.links import Link
 from kubectl_eksdoc.interruption.outage import KARPENTER, sentences
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.interruption.repair import (
-    AsJson,
-    Missing,
-    creates,
-    helm_values,
-    rights_policy,
-    steps,
-    template,
-)
+from kubectl_eksdoc.interruption.rights import Handler
 from kubectl_eksdoc.interruption.spot import NOTICE_S, AtRisk, SpotNode
+from kubectl_eksdoc.model import interruption
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.render.encode import plain_value, to_json, to_yaml
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.report import Findings, Foot, Head, Points, Report, Section, Table
+from kubectl_eksdoc.render.result import (
+    Code as CodeName,
+)
+from kubectl_eksdoc.render.result import (
+    Count,
+    FindingResult,
+    Lines,
+    Printed,
+    SubjectResult,
+    Text,
+    Texts,
+    UnsetType,
+)
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
-from kubectl_eksdoc.render.text import clean, counted, joined
+from kubectl_eksdoc.render.text import counted, joined
 
 # The handling of interruptions in sentences.
 
@@ -159,8 +158,6 @@ class InterruptionReport(Report):
         yield Foot(_PRINT if plan.missing is not None else _NOTHING)
 
     def result(self) -> object:
-        from kubectl_eksdoc.render.interruption.result import InterruptionResult
-
         return InterruptionResult.of(self)
 
 
@@ -230,108 +227,192 @@ def _loser(each: AtRisk) -> Iterator[str | Cell]:
     yield ", ".join(said)
 
 
-# What is missing as text that can be piped to a file: a stack, commands, a policy, Helm values.
-#
-# Comments in YAML and in a script say what the document cannot do. JSON has none: what is printed there is the policy.
+# The handling of interruptions as ``-o json`` and ``-o yaml`` print it. What is not known is null, and why is said
 
 
-_FILE = "interruption-values.yaml"
-_WHOSE = "aws sts get-caller-identity --query Account --output text"
+_Handled = Literal["yes", "no", "unknown"]
 
 
-def printed(what: str, stack: str, missing: Missing, install: KarpenterInstall) -> str:
-    """ "" where nothing is missing of what this could make. `stack`: its name."""
-    return _PRINTERS[what](stack, missing, install)
+class _Delivery(Printed):
+    kind: Text
+    delivered: _Handled
 
 
-def _stack(stack: str, missing: Missing, install: KarpenterInstall) -> str:
-    if not missing.in_stack:
-        return ""
-    return _comments(_about_stack(stack, missing, install)) + to_yaml(plain_value(template(missing, install)))
+class _Setting(Printed):
+    queue: Text
+    where: Text
 
 
-def _about_stack(stack: str, missing: Missing, install: KarpenterInstall) -> Iterator[str]:
-    yield "Only what is missing, for a stack of its own: to update another one with it, Karpenter's or one of before,"
-    yield "deletes the rest of that. Where there is a stack of this name, give --stack-name another one."
-    yield creates(stack, missing.region)
-    if missing.policy is not None and not missing.queue:
-        yield "QueuePolicy replaces the policy of the queue: this one is what is there, and one statement more. If"
-        yield "another stack or Terraform keeps that policy, change it there; to delete this stack deletes the policy."
-    if missing.key_policy is not None:
-        yield "The policy of the queue's key is not in it, as the key is there already: --print commands has it."
-    if missing.setting:
-        yield f"Karpenter must be told the queue as well: --print helm-values > {_FILE}"
-        yield upgrade(install, _FILE)
-    for each in missing.not_known:
-        yield f"Not known, and so not in it: {each}"
+class _Karpenter(Printed):
+    """The Deployment that is judged."""
+
+    namespace: Text
+    name: Text
+    version: Text | None
+    service_account: Text
+    queue: Text | None
+    """What this version of Karpenter reads; null: none, or not known."""
+    queue_set_by: Text | None
+    ignored: tuple[_Setting, ...]
+    pods: Texts
+
+    @classmethod
+    def of(cls, facts: interruption.KarpenterInstall) -> _Karpenter:
+        said = effective(facts)
+        where = getattr(said.used, "where", None) if said.queue else None
+        return cls.filled(facts, queue=said.queue, queue_set_by=where, ignored=said.ignored)
 
 
-def _commands(stack: str, missing: Missing, install: KarpenterInstall) -> str:
-    if not missing.anything:
-        return ""
-    lines = ["#!/bin/sh", *(f"# {clean(line)}" for line in _about_commands(missing)), "set -eu"]
-    if missing.region:
-        lines.append(
-            f"export AWS_REGION={shlex.quote(missing.region)} AWS_DEFAULT_REGION={shlex.quote(missing.region)}"
+class _Queue(Printed):
+    name: Text | None
+    arn: Text | None
+    url: Text | None
+
+
+class _Link(Printed):
+    """One link from EventBridge to Karpenter; not-judged: another one must be fixed first."""
+
+    code: CodeName
+    name: Text
+    subject: SubjectResult
+    status: Literal["pass", "fail", "unknown", "not-judged"]
+    what: Text
+    vital: bool
+    """Without it no notice of a Spot interruption arrives."""
+    evidence: Lines
+    missing: Text | UnsetType
+
+    @classmethod
+    def of(cls, facts: links.Link) -> _Link:
+        return cls.filled(facts, code=facts.code.name, status=facts.status or "not-judged")
+
+
+class _Node(Printed):
+    """A Spot node of Karpenter; pods without those of DaemonSets."""
+
+    name: Text
+    node_pool: Text | None
+    instance_type: Text | None
+    zone: Text | None
+    notice: Texts
+    """Who reports that it is being reclaimed now."""
+    pods: Texts
+    critical: Texts
+    seconds_before_critical: Count
+    """At most, in a drain by Karpenter, before it evicts system-critical pods."""
+    drain_waits_for: Texts
+
+    @classmethod
+    def of(cls, facts: spot.SpotNode) -> _Node:
+        return cls.filled(
+            facts.node,
+            node_pool=facts.node.group,
+            notice=facts.heard,
+            pods=sorted(pod.key for pod in facts.dying),
+            critical=sorted(pod.key for pod in facts.critical),
+            seconds_before_critical=facts.before_s,
+            drain_waits_for=facts.holds,
         )
-    if missing.account:
-        mine = shlex.quote(missing.account)
-        lines.append(f'[ "$({_WHOSE})" = {mine} ] || {{ echo "not the credentials of account {mine}" >&2; exit 1; }}')
-    for step in steps(missing, install):
-        lines += ["", f"# {clean(step.about)}", shell(*map(_word, step.words))]
-    if missing.setting:
-        lines += ["", "# The setting, merged into the values that the release has."]
-        values = to_yaml(plain_value(helm_values(missing.queue_name, install)))
-        lines += [f"cat > {_FILE} <<'EOF'", values.rstrip("\n"), "EOF", upgrade(install, _FILE)]
-    return "\n".join(lines) + "\n"
 
 
-def _about_commands(missing: Missing) -> Iterator[str]:
-    yield f"What interruption handling lacks{_in_account(missing)}. What is there is not dropped."
-    if missing.rights and not missing.role:
-        yield f"Which role Karpenter has is not known; it needs {', '.join(missing.rights)}: --print iam"
-    for each in missing.not_known:
-        yield f"Not known, and so not in it: {each}"
+class _Workload(Printed):
+    workload: SubjectResult
+    ready: Count
+    on_spot: Count
+    at_once: Count
+    """How many of them are on one Spot node."""
+    node: Text
+    critical: bool
+    dns: bool
+
+    @classmethod
+    def of(cls, facts: spot.AtRisk) -> _Workload:
+        return cls.filled(facts, workload=facts.subject)
 
 
-def _in_account(missing: Missing) -> str:
-    return f" in account {missing.account}" if missing.account else ""
+class _Outage(Printed):
+    nodes: tuple[_Node, ...]
+    workloads: tuple[_Workload, ...]
+    sentences: Texts
+
+    @classmethod
+    def of(cls, facts: outage.Outage) -> _Outage:
+        return cls.filled(facts, workloads=facts.losers, sentences=outage.sentences(facts))
 
 
-def _word(word: str | AsJson) -> str:
-    return word if isinstance(word, str) else json.dumps(_nested(word.document), separators=(",", ":"))
+class _Handler(Printed):
+    kind: Literal["DaemonSet", "Deployment"]
+    namespace: Text
+    name: Text
+    on_spot_nodes_of_karpenter: Texts
+
+    @classmethod
+    def of(cls, facts: Handler) -> _Handler:
+        return cls.filled(facts, on_spot_nodes_of_karpenter=facts.on)
 
 
-def _nested(value: Any) -> Any:
-    """What is `AsJson` within a document is a text there."""
-    if isinstance(value, AsJson):
-        return json.dumps(_nested(value.document), separators=(",", ":"))
-    if isinstance(value, Mapping):
-        return {key: _nested(each) for key, each in value.items()}
-    return [_nested(each) for each in value] if isinstance(value, (list, tuple)) else value
+class _Rule(Printed):
+    kind: Text
+    detail_type: Text
+    mend: Text | None
+
+    @classmethod
+    def of(cls, facts: repair.MissingRule) -> _Rule:
+        return cls.filled(facts.kind, kind=facts.kind.name, mend=getattr(facts.there, "name", None))
 
 
-def _iam(_stack: str, missing: Missing, install: KarpenterInstall) -> str:
-    return to_json(plain_value(rights_policy(missing.queue_arn, install, missing.key)))
+class _Missing(Printed):
+    """What --print makes."""
+
+    anything: bool
+    stack: Text
+    queue: bool
+    policy: dict[str, Any] | None
+    key_policy: dict[str, Any] | None
+    rules: tuple[_Rule, ...]
+    rights: Texts
+    role: Text | None
+    setting: bool
+    not_known: Texts
 
 
-def _values(_stack: str, missing: Missing, install: KarpenterInstall) -> str:
-    return _comments(_about_values(install)) + to_yaml(plain_value(helm_values(missing.queue_name, install)))
+class InterruptionResult(CommandResult):
+    """Whether Karpenter receives interruption events: kubectl eksdoc interruption -o json."""
 
+    kind: Literal["Interruption"]
+    recognised: Text | None
+    """How it is known that AWS describes the cluster that was read; null: nothing of AWS is known."""
+    verdict: Text
+    handled: _Handled
+    """Whether a Spot node of Karpenter that has its notice is drained."""
+    handled_by: Text | None
+    to_queue: tuple[_Delivery, ...]
+    """The first verdict: whether EventBridge delivers each kind of event to the queue."""
+    to_karpenter: _Handled | None
+    """The second verdict: whether Karpenter reads the queue; null where there is no Karpenter to ask."""
+    karpenter: _Karpenter | None
+    queue: _Queue | None
+    links: tuple[_Link, ...]
+    outage: _Outage
+    node_termination_handlers: tuple[_Handler, ...]
+    missing: _Missing | None
+    findings: tuple[FindingResult, ...]
 
-def _about_values(install: KarpenterInstall) -> Iterator[str]:
-    version = install.tag or install.version or "(version not known)"
-    yield f"To be merged into the values of the chart of Karpenter {version}."
-    yield upgrade(install, _FILE)
-
-
-def _comments(lines: Iterator[str]) -> str:
-    return "".join(f"# {clean(line)}\n" for line in lines)
-
-
-_PRINTERS: Mapping[str, Callable[[str, Missing, KarpenterInstall], str]] = {
-    "stack": _stack,
-    "commands": _commands,
-    "iam": _iam,
-    "helm-values": _values,
-}
+    @classmethod
+    def of(cls, facts: InterruptionReport) -> InterruptionResult:
+        plan, read = facts.plan, facts.plan.facts
+        queue = _Queue.filled(name=read.queue, arn=read.queue_arn, url=getattr(read.told.queue, "url", None))
+        return cls.filled(
+            plan,
+            metadata=metadata(read.cluster, facts),
+            recognised=facts.recognised,
+            verdict=in_short(plan),
+            handled=HANDLED[plan.outage.handled],
+            handled_by=plan.outage.by if plan.outage.handled else None,
+            to_queue=(_Delivery.filled(kind=kind, delivered=HANDLED[so]) for kind, so in plan.to_queue.items()),
+            to_karpenter=HANDLED[plan.to_karpenter] if plan.links else None,
+            karpenter=plan.install,
+            queue=queue if plan.install else None,
+            node_termination_handlers=plan.handlers,
+            missing=plan.missing and _Missing.filled(plan.missing, stack=plan.stack),
+        )

@@ -1,15 +1,11 @@
-"""What must be allowed for commands: as a table for people, and as objects for kubectl; and who has it.
-
-Belongs here: columns, words, the order of sections, documents.
-Never here: which rights a command has, what a role or a policy is made of (that is `permissions`).
-"""
+"""What must be allowed for commands: as a table for people, and as objects for kubectl; and who has it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from kubectl_eksdoc.amazon import iam
 from kubectl_eksdoc.amazon.iam import Place
@@ -17,8 +13,10 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.permissions import OptIn
 from kubectl_eksdoc.permissions import Asked, Called, Held, Needed, Subject, Wanted, objects
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.report import PLAIN, Backend, Foot, Head, Line, Lines, Own, Points, Report, Section, Table
+from kubectl_eksdoc.render.result import Meta, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.roles import Manifests, Step
 from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
 from kubectl_eksdoc.render.text import counted, joined
@@ -280,8 +278,6 @@ class HeldReport(Report):
         yield Table(Title("Rights"), (list(_COLUMNS), rows), "rights", _MANY_ROWS)
 
     def result(self) -> object:
-        from kubectl_eksdoc.render.permissions.result import PermissionResult
-
         return PermissionResult.of(self)
 
 
@@ -302,3 +298,63 @@ def verdict(view: HeldReport) -> str:
     parts = [f"{counted(many[False], 'right')} missing"] if many[False] else []
     parts += [f"{counted(many[None], 'right')} of which the cluster does not say"] if many[None] else []
     return f"Of {counted(len(view.held), 'right')} you have {many[True]}: {', '.join(parts)}."
+
+
+# Which rights a user has, as ``-o json`` and ``-o yaml`` print it.
+
+
+_STATES = {True: "held", False: "missing", None: "unknown"}
+_SomeTexts = Annotated[Texts, Meta(min_length=1)]
+
+
+class _Right(Printed):
+    verb: Text
+    group: str
+    """Empty for the core group."""
+    resource: Text
+    """The plural; a path of the server, as /metrics, where it is no resource."""
+    subresource: Text | None
+    namespace: Text | None
+    """null: everywhere."""
+    required: bool
+    state: Literal["held", "missing", "unknown"]
+    without: _SomeTexts
+    commands: _SomeTexts
+    why: Text | UnsetType
+    """Of what is unknown: why."""
+
+    @classmethod
+    def of(cls, facts: Held) -> _Right:
+        permission = facts.needed.permission
+        return cls.filled(
+            permission,
+            group=permission.resource.group,
+            resource=permission.resource.plural,
+            required=facts.needed.required,
+            state=_STATES[facts.held],
+            without=facts.needed.lost,
+            commands=facts.needed.commands,
+            why=facts.why,
+        )
+
+
+class PermissionResult(CommandResult):
+    """Which rights of commands a user has: kubectl eksdoc permissions COMMAND --check -o json."""
+
+    kind: Literal["PermissionCheck"]
+    verdict: Text
+    rights: tuple[_Right, ...]
+    """Every right that the commands need, those first without which one ends with exit code 3."""
+    missing: Texts
+    """As RBAC names them: create pods/eviction."""
+    findings: Annotated[tuple[Any, ...], Meta(max_length=0)]
+
+    @classmethod
+    def of(cls, facts: HeldReport) -> PermissionResult:
+        return cls.filled(
+            metadata=metadata(facts.cluster, facts),
+            verdict=verdict(facts),
+            rights=facts.held,
+            missing=(each.needed.permission.said for each in facts.held if each.held is False),
+            findings=(),
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubectl_eksdoc.drain.run.record import Placement
 from kubectl_eksdoc.model.journal import Cause
-from kubectl_eksdoc.render.drain.estimate_result import BakeResult, Seconds
+from kubectl_eksdoc.render.drain.estimate_result import Seconds, SoakResult
 from kubectl_eksdoc.render.record.view import NodeRun, RecordView, Refused
 from kubectl_eksdoc.render.result import Count, Positive, Printed, Text, Texts
 
@@ -23,7 +23,7 @@ class RecordEstimate(Printed):
 
     p50: Seconds
     p95: Seconds
-    bake: BakeResult | None
+    soak: SoakResult | None
 
 
 class RecordPlan(Printed):
@@ -45,7 +45,7 @@ class RecordPlan(Printed):
             skipped=len(plan.skipped),
             evictions=len(plan.evictions),
             estimate=estimate
-            and RecordEstimate.filled(p50=seconds(estimate.p50_s), p95=seconds(estimate.p95_s), bake=facts.bake),
+            and RecordEstimate.filled(p50=seconds(estimate.p50_s), p95=seconds(estimate.p95_s), soak=facts.soak),
         )
 
 

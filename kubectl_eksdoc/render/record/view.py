@@ -13,7 +13,7 @@ from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.outcome import Target
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.moments import ASKED, Happened, Moment
-from kubectl_eksdoc.drain.run.patience import Bake
+from kubectl_eksdoc.drain.run.patience import Soak
 from kubectl_eksdoc.drain.run.record import Record
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.drain.view import DrainView
@@ -69,7 +69,7 @@ class RecordView:
     cluster: Cluster
     options: Mapping[str, object] = field(default_factory=dict)
     tool_version: str = __version__
-    bake: Bake | None = None
+    soak: Soak | None = None
 
     @property
     def late_s(self) -> float | None:
@@ -80,11 +80,11 @@ class RecordView:
     @property
     def waited_s(self) -> float:
         """So long it waited because somebody wanted it so."""
-        return self.baked_s + self.record.paused_s
+        return self.soaked_s + self.record.paused_s
 
     @property
-    def baked_s(self) -> float:
-        return 0.0 if self.bake is None else self.bake.total_s
+    def soaked_s(self) -> float:
+        return 0.0 if self.soak is None else self.soak.total_s
 
     @property
     def plan(self) -> DrainPlan:
@@ -97,7 +97,7 @@ class RecordView:
     @cached_property
     def planned(self) -> DrainView:
         """The plan as it is shown by itself."""
-        return DrainView(self.plan, self.cluster, self.options, self.tool_version, bake=self.bake)
+        return DrainView(self.plan, self.cluster, self.options, self.tool_version, soak=self.soak)
 
     @cached_property
     def moments(self) -> tuple[Moment, ...]:

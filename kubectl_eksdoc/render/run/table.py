@@ -10,7 +10,7 @@ from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain import afterwards
 from kubectl_eksdoc.render.drain.blocks import command_line
 from kubectl_eksdoc.render.drain.ticket import handed_off
-from kubectl_eksdoc.render.drain.verdict import baked
+from kubectl_eksdoc.render.drain.verdict import soaked
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.markdown import block, cluster, code, escape, fitting, items, origin
 from kubectl_eksdoc.render.markdown import ticket_table as tickets_table
@@ -111,7 +111,7 @@ def _planned(view: RunView) -> str:
     estimate = view.record.plan.estimate
     if estimate is None:
         return "the plan did not tell how long it takes"
-    return f"planned: about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)}){baked(view.record.bake)}"
+    return f"planned: about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)}){soaked(view.record.soak)}"
 
 
 AGAINST = Title("Against the plan")

@@ -108,7 +108,7 @@ def commands(among: Sequence[Command] = COMMANDS, path: str = "") -> Iterator[st
 def formats(command: str) -> Sequence[str]:
     module, _, name = FORMATS[command].rpartition(".") if command in FORMATS else ("", "", "")
     found = getattr(importlib.import_module(f"kubectl_eksdoc.{module}"), name) if module else ()
-    return tuple(getattr(found, "by_name", found))
+    return tuple(getattr(found, "formats", found))
 
 
 def lines(source: str = "", among: Sequence[str] = ()) -> Iterator[str]:

@@ -68,7 +68,7 @@ def test_every_command_that_names_something_says_what() -> None:
 def test_formats_are_those_of_the_command(place: str) -> None:
     module, _, name = place.rpartition(".")
     found = getattr(importlib.import_module(f"kubectl_eksdoc.{module}"), name)
-    assert set(getattr(found, "by_name", found)) <= set(OUTPUTS)
+    assert set(getattr(found, "formats", found)) <= set(OUTPUTS)
 
 
 def test_every_own_source_is_read() -> None:

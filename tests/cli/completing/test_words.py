@@ -18,7 +18,7 @@ PLAN = ("drain", "plan")
 
 def test_commands() -> None:
     found = at("")
-    assert found.offers["check"] == "whether this cluster may be upgraded, and in which order"
+    assert found.offers["check"] == "check whether the cluster can be upgraded, and list the upgrade steps"
     assert "options" not in found.offers and "__complete" not in found.offers and found.directive == NO_FILES
     assert at() == found and at("--context", "x", "") == found
     assert at("dr").values == ["drain"]
@@ -56,7 +56,7 @@ def test_nothing_is_offered_where_nothing_is_known(words: tuple[str, ...]) -> No
 def test_flags() -> None:
     found = at(*PLAN, "--o")
     assert found.values == ["--output", "--older-than", "--order", "--order-file"] and found.directive == NO_FILES
-    assert found.offers["--older-than"] == "those with an older kubelet: v1.33"
+    assert found.offers["--older-than"] == "nodes with a kubelet older than this version, such as v1.33"
     assert "-l" in at(*PLAN, "-").offers and "-l" not in at(*PLAN, "--").offers
     assert "--timeout" not in at(*PLAN, "--").offers, "it is for kubectl's sake alone"
     assert at(*PLAN, "--soft-budget", "5", "--soft").values == []

@@ -127,7 +127,7 @@ REFUSED = [
     (("check", "-o", "junit"), "a fleet has no output format 'junit'"),
     (("check", "-o", "html"), "a fleet has no output format 'html'"),
     (("check", "--suppressions", "nowhere"), "--suppressions nowhere cannot be read"),
-    (("check", "--fleet-at-once", "0"), "--fleet-at-once: 0 is no number of clusters from 1 to 64"),
+    (("check", "--parallel", "0"), "--parallel: 0 is no number of clusters from 1 to 64"),
     (("check", "--fleet-timeout", "0"), "--fleet-timeout: '0' is no time"),
     (("check", "shop"), "'shop' is not understood"),
     (("addon-diff",), "no add-on is named"),
@@ -152,7 +152,7 @@ def test_what_makes_no_sense_for_many_is_refused(argv: tuple[str, ...], said: st
     assert ran.err.splitlines()[0].startswith(f"error: {said}")
 
 
-@pytest.mark.parametrize("flag", ["--fleet-at-once=3", "--fleet-timeout=1m"])
+@pytest.mark.parametrize("flag", ["--parallel=3", "--fleet-timeout=1m"])
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_without_a_fleet_its_flags_are_refused(command: tuple[str, ...], flag: str) -> None:
     ran = ask(Answering(), *command, "--demo", flag)
@@ -191,7 +191,7 @@ def test_a_kubeconfig_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
 def test_the_first_line_names_the_fleet(config: str) -> None:
     asking = Answering()
-    ran = ask(asking, "check", "--fleet", "*", "--kubeconfig", config, "--fleet-at-once", "2", "--fleet-timeout", "90s")
+    ran = ask(asking, "check", "--fleet", "*", "--kubeconfig", config, "--parallel", "2", "--fleet-timeout", "90s")
     assert ran.err == "fleet * · 3 clusters · check · 2 at once, 90s for each at most\n"
     assert (asking.most, asking.timeout_s) == (2, 90.0)
     assert ask(Answering(), "check", "--fleet", "staging", "--kubeconfig", config).err == (

@@ -51,7 +51,7 @@ def test_told_to_end_nobody_is_left(tmp_path: Path, numbers: list[signal.Signals
         for each in ("a", "b", "c"):
             there.add(each, "secure", kubeconfigs.exec_user(plugin, each))
         there.urls = {"secure": "https://127.0.0.1:1"}
-        with there.begun("check", "--fleet", "a,b,c", "--fleet-at-once", "2") as process:
+        with there.begun("check", "--fleet", "a,b,c", "--parallel", "2") as process:
             try:
                 until(lambda: len([path for path in noted.iterdir() if path.read_text().endswith("\n")]) == 2)
                 begun_s = time.monotonic()

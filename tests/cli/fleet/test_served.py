@@ -111,7 +111,7 @@ def test_nine_end_in_the_time_of_the_slowest(there: Places) -> None:
         # The names are mixed, so that those which take long are not asked all at once.
         there.add(f"c{number * 7 % 9}-{kind}", kind)
     begun_s = time.monotonic()
-    code, out, err = there.run(*CHECKED, "--fleet", "c*", "--fleet-timeout", "20s", "--fleet-at-once", "6")
+    code, out, err = there.run(*CHECKED, "--fleet", "c*", "--fleet-timeout", "20s", "--parallel", "6")
     took_s = time.monotonic() - begun_s
     assert code == 3, err
     found = document(out)

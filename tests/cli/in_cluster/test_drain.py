@@ -99,7 +99,7 @@ def test_the_pod_is_given_the_plan_the_run_and_the_number_of_nodes(ann: Machine)
     (container,) = job_of(docs)["spec"]["template"]["spec"]["containers"]
     run = job_of(docs)["metadata"]["labels"]["app.kubernetes.io/instance"]
     assert " ".join(container["args"]) == (
-        f"drain run --plan /etc/eksdoc/plan.json.gz --carry-on {run} --yes --expect-nodes 1 --stop-pending 300.0s "
+        f"drain run --plan /etc/eksdoc/plan.json.gz --run-id {run} --yes --expect-nodes 1 --stop-pending 300.0s "
         "--journal-namespace kube-system --cluster-name lab --region ap-northeast-2"
     )
     assert container["image"] == f"reg.example/e@sha256:{DIGEST}"
@@ -215,7 +215,7 @@ def test_who_may_not_is_told_before_anything_is_there(api: Api, server: Server, 
 REFUSED: Sequence[tuple[tuple[str, ...], str]] = [
     (("--hook-before-wave", "true"), "hooks are commands of this machine"),
     (("--delete-past-budget", "default/web-0"), "must be typed back"),
-    (("--carry-on", "r1"), "chooses the run's id itself"),
+    (("--run-id", "r1"), "chooses the run's id itself"),
     (("-o", "markdown"), "have no output format 'markdown'"),
     (("--image", "a b"), "is no name of an image"),
     (("--image", "Reg.Example/Foo:1"), "all but the registry in small letters"),
@@ -241,7 +241,7 @@ def test_flags_of_it_need_it(ann: Machine) -> None:
 
 
 def test_an_id_of_a_run_is_one(ann: Machine) -> None:
-    ran = ann.run("drain", "run", "--nodegroup", "blue", "--carry-on", "Not One")
+    ran = ann.run("drain", "run", "--nodegroup", "blue", "--run-id", "Not One")
     assert ran.code == 2 and "is no id of a run" in ran.err
-    ran = ann.run("drain", "run", "--nodegroup", "blue", "--carry-on", "r1", "--dry-run")
+    ran = ann.run("drain", "run", "--nodegroup", "blue", "--run-id", "r1", "--dry-run")
     assert ran.code == 2 and "a dry run does nothing" in ran.err

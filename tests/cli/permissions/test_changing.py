@@ -150,7 +150,7 @@ FLAGGED = (
         test_means.SPEED,
         "lab 1\ndefault/db-0\n",
     ),
-    Flagged("--carry-on 20261120-093000-abcd", ("list configmaps",), times=2),
+    Flagged("--run-id 20261120-093000-abcd", ("list configmaps",), times=2),
 )
 
 

@@ -18,7 +18,7 @@ from kubectl_eksdoc.wiring.runs import Hooks
     "limits",
     [
         Limits(),
-        Limits(hold_s=0.5, pending_s=1.0, not_ready=0, away_s=86400.0, failing_s=2.25, blocked_s=1e6, bake_s=120.0),
+        Limits(hold_s=0.5, pending_s=1.0, not_ready=0, away_s=86400.0, failing_s=2.25, blocked_s=1e6, soak_s=120.0),
     ],
 )
 @pytest.mark.parametrize("hooks", [Hooks(), Hooks({"before-wave": "-x 'a b'", "after-wave": "exit 0"})])
@@ -31,8 +31,8 @@ def test_what_is_said_now_goes_before_what_was_also_a_default() -> None:
     parser = Parser(prog="drain resume")
     add_limits(parser)
     add_between_waves(parser)
-    said = limits_given(parser.parse_args(["--bake", "0", "--give-up", "30m"]))
-    assert replace(Limits(blocked_s=60.0, bake_s=30.0, not_ready=7), **said) == Limits(not_ready=7)
+    said = limits_given(parser.parse_args(["--soak", "0", "--eviction-timeout", "30m"]))
+    assert replace(Limits(blocked_s=60.0, soak_s=30.0, not_ready=7), **said) == Limits(not_ready=7)
     assert limits_given(parser.parse_args([])) == {}
 
 

@@ -1,4 +1,4 @@
-"""``drain run --carry-on``: begun once under its id; what is no decision about the run is said so that it is started
+"""``drain run --run-id``: begun once under its id; what is no decision about the run is said so that it is started
 again, and everything else is not. Processes that are killed are in tests/cli/in_cluster."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.cli.run.served import Machine
 from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions
 
-RUN = ("drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1", "--carry-on", "tonight")
+RUN = ("drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1", "--run-id", "tonight")
 
 
 @pytest.fixture

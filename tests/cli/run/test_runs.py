@@ -185,7 +185,7 @@ def test_a_format_that_a_run_has_not_is_refused_before_anything(one: Machine, se
 def test_a_run_is_ended_and_gone_on_with_elsewhere(api: Api, seen: Evictions, one: Machine, other: Machine) -> None:
     """Under the same guards and hooks."""
     one.times_told = lambda: int(EVICTED in one.out.getvalue())
-    guards = ("--hook-before-wave", "true", "--give-up", "31m", "--stop-not-ready", "0")
+    guards = ("--hook-before-wave", "true", "--eviction-timeout", "31m", "--stop-not-ready", "0")
     ran = one.run("drain", "run", *agreed(one), *guards)
     assert ran.code == 6 and "Stopped: the user stopped it" in ran.out, ran.out
     assert "stopping: nothing more is asked for" in ran.err and "drain resume" in ran.out

@@ -39,7 +39,7 @@ OF_NODES = (
     Happened.JOINED,
 )
 OF_PODS = (*ASKED, Happened.REFUSED, Happened.GONE, Happened.FINISHED, Happened.KEPT, Happened.REPLANNED)
-OF_RUNS = (Happened.HELD, Happened.RELEASED, Happened.STOPPED, Happened.WARNED, Happened.BAKING, Happened.HOOKED)
+OF_RUNS = (Happened.HELD, Happened.RELEASED, Happened.STOPPED, Happened.WARNED, Happened.SOAKING, Happened.HOOKED)
 
 WHY = st.sampled_from(("", "a why"))
 MOMENTS = st.one_of(

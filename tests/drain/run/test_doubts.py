@@ -31,7 +31,7 @@ def test_it_is_not_looked_at_once_more_while_somebody_looks() -> None:
 
 
 def test_one_that_nobody_can_look_at_holds_nothing_up_for_ever() -> None:
-    """Its node is left alone after --give-up; the other one is emptied meanwhile."""
+    """Its node is left alone after --eviction-timeout; the other one is emptied meanwhile."""
     pods = [a_pod("web-1", node="old-0"), a_pod("web-2", node="old-1")]
     cluster = a_cluster(nodes=[a_node("old-0"), a_node("old-1"), a_roomy_node()], pods=pods)
     doubtful, own = pods[0].uid, {}

@@ -95,31 +95,31 @@ def at(moments: Sequence[Moment], what: Happened) -> list[float]:
     return [moment.at_s for moment in moments if moment.what is what]
 
 
-def test_a_wave_begins_only_when_the_one_before_has_baked() -> None:
-    _, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=Limits(bake_s=120))
+def test_a_wave_begins_only_when_the_one_before_has_soaked() -> None:
+    _, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=Limits(soak_s=120))
     moments = rehearsal.moments
-    begun, done, baking = at(moments, Happened.BEGUN), at(moments, Happened.DONE), at(moments, Happened.BAKING)
-    assert baking == done[:-1], "there is nothing to wait for after the last"
+    begun, done, soaking = at(moments, Happened.BEGUN), at(moments, Happened.DONE), at(moments, Happened.SOAKING)
+    assert soaking == done[:-1], "there is nothing to wait for after the last"
     assert begun[1:] == [over + 120 for over in done[:-1]] and not rehearsal.undone
-    why = next(moment.why for moment in moments if moment.what is Happened.BAKING)
+    why = next(moment.why for moment in moments if moment.what is Happened.SOAKING)
     assert why.startswith("wave 1 is over: wave 2 is not begun for 2 min, until 2 min from the start")
 
 
-def test_a_bake_may_be_long() -> None:
-    _, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=Limits(bake_s=7200))
+def test_a_soak_may_be_long() -> None:
+    _, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=Limits(soak_s=7200))
     assert not rehearsal.undone and rehearsal.ended_s > 4 * 3600
 
 
-def test_where_no_wave_waits_there_is_no_bake() -> None:
-    baked = rehearse(a_cluster()[1], BLUE, DrainPolicy(), limits=Limits(bake_s=600))[1]
-    assert baked.moments == rehearse(a_cluster()[1], BLUE, DrainPolicy())[1].moments
+def test_where_no_wave_waits_there_is_no_soak() -> None:
+    soaked = rehearse(a_cluster()[1], BLUE, DrainPolicy(), limits=Limits(soak_s=600))[1]
+    assert soaked.moments == rehearse(a_cluster()[1], BLUE, DrainPolicy())[1].moments
 
 
-def test_guards_go_on_watching_while_it_bakes() -> None:
+def test_guards_go_on_watching_while_it_soaks() -> None:
     plane, stage = made(*web(3, 3), *(a_node_doc(f"new-{i}") for i in range(6)))
     for i in range(3, 6):
         plane.agenda.after(100.0, lambda name=f"new-{i}": mishaps.lose(plane, name))
-    _, rehearsal = rehearse(stage, BLUE, ONE_BY_ONE, limits=Limits(bake_s=600))
+    _, rehearsal = rehearse(stage, BLUE, ONE_BY_ONE, limits=Limits(soak_s=600))
     (stopped,) = (moment for moment in rehearsal.moments if moment.what is Happened.STOPPED)
     assert "nodes became NotReady" in stopped.why and 100 <= stopped.at_s < 600
     assert len(at(rehearsal.moments, Happened.BEGUN)) == 1, "the next wave is not begun"
@@ -198,14 +198,14 @@ def test_while_it_is_paused_no_hook_is_asked_for() -> None:
     assert ended.whole and at(moments, Happened.HOOKED)[0] >= 50
 
 
-def test_baking_and_hooks_together() -> None:
+def test_soaking_and_hooks_together() -> None:
     _, stage = a_cluster()
-    ended, _, moments = ran(stage, limits=Limits(bake_s=60))
-    whats = [m.what for m in moments if m.what in (Happened.BEGUN, Happened.DONE, Happened.BAKING, Happened.HOOKED)]
-    one = [Happened.HOOKED, Happened.BEGUN, Happened.DONE, Happened.BAKING, Happened.HOOKED]
+    ended, _, moments = ran(stage, limits=Limits(soak_s=60))
+    whats = [m.what for m in moments if m.what in (Happened.BEGUN, Happened.DONE, Happened.SOAKING, Happened.HOOKED)]
+    one = [Happened.HOOKED, Happened.BEGUN, Happened.DONE, Happened.SOAKING, Happened.HOOKED]
     assert ended.whole and whats == [*one, *one, Happened.HOOKED, Happened.BEGUN, Happened.DONE, Happened.HOOKED]
     hooked = at(moments, Happened.HOOKED)
-    assert hooked[2] >= hooked[1] + 60, "what comes before a wave looks at it after the bake"
+    assert hooked[2] >= hooked[1] + 60, "what comes before a wave looks at it after the soak"
 
 
 def test_a_wave_whose_nodes_went_away_is_none() -> None:

@@ -52,7 +52,7 @@ class World:
 
         field = HookedStage(self.stage, says, 0.0, self.journal)
         clock = StageClock(self.stage)
-        made = (field, self.journal, OwnLock(), clock, listen, wish, Limits(bake_s=60))
+        made = (field, self.journal, OwnLock(), clock, listen, wish, Limits(soak_s=60))
         return Running(*made, hooks=BOTH)  # type: ignore[arg-type]
 
     def begun(self) -> Ended:

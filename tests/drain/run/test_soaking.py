@@ -12,7 +12,7 @@ import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.drain.policy import ALL, DrainPolicy
 from kubectl_eksdoc.drain.run.engine import Engine
 from kubectl_eksdoc.drain.run.limits import Limits
-from kubectl_eksdoc.drain.run.patience import Bake, bake_of
+from kubectl_eksdoc.drain.run.patience import Soak, soak_of
 from kubectl_eksdoc.drain.run.remaining import Remaining
 from kubectl_eksdoc.drain.run.seen import Seen
 from kubectl_eksdoc.drain.run.standing import standing
@@ -29,53 +29,53 @@ from tests.flows.run.test_waves import BLUE, ONE_BY_ONE, a_cluster
 
 
 @pytest.mark.parametrize(
-    ("policy", "each_s", "bake"),
+    ("policy", "each_s", "soak"),
     [
-        (ONE_BY_ONE, 120.0, Bake(120.0, 2)),
-        (DrainPolicy(max_unavailable=((ALL, Amount(2)),)), 60.0, Bake(60.0, 1)),
+        (ONE_BY_ONE, 120.0, Soak(120.0, 2)),
+        (DrainPolicy(max_unavailable=((ALL, Amount(2)),)), 60.0, Soak(60.0, 1)),
         (ONE_BY_ONE, 0.0, None),
         (DrainPolicy(), 120.0, None),
         (DrainPolicy(max_unavailable=((ALL, Amount(3)),)), 120.0, None),
     ],
 )
-def test_it_waits_after_each_wave_but_the_last(policy: DrainPolicy, each_s: float, bake: Bake | None) -> None:
+def test_it_waits_after_each_wave_but_the_last(policy: DrainPolicy, each_s: float, soak: Soak | None) -> None:
     _, plan = plan_drain(a_cluster()[1], BLUE, policy)
-    assert bake_of(plan, each_s) == bake
+    assert soak_of(plan, each_s) == soak
 
 
 @pytest.mark.parametrize("output", ["table", "wide", "markdown"])
 def test_the_estimate_of_a_run_says_it(output: str) -> None:
     cluster, plan = plan_drain(a_cluster()[1], BLUE, ONE_BY_ONE)
-    text = render(DrainView(plan, cluster, bake=Bake(120.0, 2)), output, Look())
-    assert " + bake 2m after each of 2 waves" in " ".join(text.replace("\\", "").split())
-    assert "bake" not in render(DrainView(plan, cluster), output, Look())
+    text = render(DrainView(plan, cluster, soak=Soak(120.0, 2)), output, Look())
+    assert " + soak 2m after each of 2 waves" in " ".join(text.replace("\\", "").split())
+    assert "soak" not in render(DrainView(plan, cluster), output, Look())
 
 
 def test_so_does_its_document() -> None:
     cluster, plan = plan_drain(a_cluster()[1], BLUE, ONE_BY_ONE)
-    doc = json.loads(render(DrainView(plan, cluster, bake=Bake(120.0, 2)), "json", Look()))
+    doc = json.loads(render(DrainView(plan, cluster, soak=Soak(120.0, 2)), "json", Look()))
     jsonschema.Draft202012Validator(schemas.load("DrainPlan")).validate(doc)
-    assert doc["estimate"]["bake"] == {"seconds": 120, "times": 2}
+    assert doc["estimate"]["soak"] == {"seconds": 120, "times": 2}
 
 
 @pytest.mark.parametrize("output", ["table", "markdown", "json"])
-def test_a_run_that_baked_as_it_should_is_not_late(output: str) -> None:
-    cluster, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=Limits(bake_s=120))
-    view = RecordView(rehearsal, cluster, bake=bake_of(rehearsal.plan, 120.0))
+def test_a_run_that_soaked_as_it_should_is_not_late(output: str) -> None:
+    cluster, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=Limits(soak_s=120))
+    view = RecordView(rehearsal, cluster, soak=soak_of(rehearsal.plan, 120.0))
     text = FORMATS.render(RunView("r", view, NOW, NOW, "ada", "desk"), output, Look())
     plain = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE)[1].late_s
     assert plain is not None and view.late_s == pytest.approx(plain, abs=1.0)
     if output == "json":
         doc = json.loads(text)
         jsonschema.Draft202012Validator(schemas.load("DrainRun")).validate(doc)
-        assert doc["plan"]["estimate"]["bake"] == {"seconds": 120, "times": 2}
+        assert doc["plan"]["estimate"]["soak"] == {"seconds": 120, "times": 2}
     else:
-        assert "+ bake 2m after each of 2 waves" in " ".join(text.replace("\\", "").split())
+        assert "+ soak 2m after each of 2 waves" in " ".join(text.replace("\\", "").split())
 
 
-def test_what_is_left_counts_the_bakes_to_come() -> None:
+def test_what_is_left_counts_the_soaks_to_come() -> None:
     cluster, plan = plan_drain(a_cluster()[1], BLUE, ONE_BY_ONE)
-    left = [standing(Engine(plan, Seen(cluster), Limits(bake_s=s)), Remaining(plan), 0.0).left_s for s in (0.0, 100.0)]
+    left = [standing(Engine(plan, Seen(cluster), Limits(soak_s=s)), Remaining(plan), 0.0).left_s for s in (0.0, 100.0)]
     assert left[0] is not None and left[1] == left[0] + 200.0
     alone = replace(plan, targets=plan.targets[:1])
-    assert standing(Engine(alone, Seen(cluster), Limits(bake_s=100.0)), Remaining(plan), 0.0).left_s == left[0]
+    assert standing(Engine(alone, Seen(cluster), Limits(soak_s=100.0)), Remaining(plan), 0.0).left_s == left[0]

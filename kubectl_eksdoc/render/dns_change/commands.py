@@ -1,0 +1,80 @@
+"""What a change of CoreDNS is as text: the differences, and the same and the way back as lines for a shell."""
+
+from __future__ import annotations
+
+import difflib
+
+# A change of CoreDNS in sentences.
+import json
+from collections.abc import Sequence
+from typing import cast
+
+from kubectl_eksdoc.addon_diff.run.way_back import WayBack
+from kubectl_eksdoc.coredns_lameduck.change.change import COREFILE, Texts
+from kubectl_eksdoc.kubernetes.corefile.parser import parse
+from kubectl_eksdoc.kubernetes.corefile.plugins import lameduck_s
+from kubectl_eksdoc.kubernetes.keeping import printed, printed_corefile
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.clusters import EksCluster
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.coredns import Corefile
+from kubectl_eksdoc.render.addon.commands import given
+from kubectl_eksdoc.render.addon_update import WayBackText
+from kubectl_eksdoc.render.addon_update.commands import way_back_text
+from kubectl_eksdoc.render.encode import Json, to_yaml
+
+# A change of CoreDNS in sentences.
+
+
+def diff(texts: Texts) -> list[str]:
+    """Unified, with enough around it to see which server block it is in."""
+    before, after = (printed_corefile(text).splitlines() for text in (texts.before, texts.after))
+    return list(difflib.unified_diff(before, after, "Corefile (today)", "Corefile (new)", lineterm="", n=3))
+
+
+def values_diff(before: Doc, after: Doc) -> list[str]:
+    """Of the add-on's values as YAML; the Corefile is named only."""
+    old, new = _as_yaml(before), _as_yaml(after)
+    found = difflib.unified_diff(old, new, "values (today)", "values (new)", lineterm="", n=2)
+    return [line for line in found if not line.startswith("@@")]
+
+
+def _as_yaml(values: Doc) -> list[str]:
+    text = values.get(COREFILE)
+    named = f"{len(text.splitlines())} lines, lameduck {_lameduck(text)}" if isinstance(text, str) else ""
+    said = printed(values) | ({COREFILE: named} if named else {})
+    return to_yaml(cast(Json, {key: said[key] for key in sorted(said)})).splitlines() if said else []
+
+
+def _lameduck(text: str) -> str:
+    corefile = parse(text)
+    found = lameduck_s(corefile) if isinstance(corefile, Corefile) else None
+    return "?" if found is None else f"{found:g}s"
+
+
+def update_addon(eks: EksCluster, version: str, mode: str, values: Doc) -> str:
+    said = ["aws", "eks", "update-addon", "--cluster-name", eks.name, "--addon-name", "coredns"]
+    said += ["--addon-version", version, "--resolve-conflicts", mode]
+    said += ["--region", eks.region] if eks.region else []
+    return shell(*said, "--configuration-values", given(values))
+
+
+def apply_config(config: Doc, force: bool, kubectl: Sequence[str]) -> str:
+    """Server-side, from standard input."""
+    secret = printed(config) != config  # then it is a file of one's own
+    apply = ["kubectl", *kubectl, "apply", "--server-side", "--field-manager=eksdoc"]
+    apply += ["-f", "configmap.json" if secret else "-", *(["--force-conflicts"] if force else [])]
+    text = json.dumps(config, sort_keys=True, separators=(",", ":"))
+    return shell(*apply) if secret else f"{shell('printf', '%s', text)} | {shell(*apply)}"
+
+
+def back_of_update(back: WayBack | Unknown, eks: EksCluster, file: str, reached_by: Sequence[str]) -> tuple[str, ...]:
+    found = way_back_text(back, eks.name, eks.region, file, reached_by)
+    return found.commands if isinstance(found, WayBackText) else (f"# {found}",)
+
+
+def back_of_map(file: str, kubectl: Sequence[str]) -> tuple[str, ...]:
+    """`file` holds the Corefile of before, and nothing else of the ConfigMap."""
+    said = ["kubectl", *kubectl, "apply", "--server-side", "--field-manager=eksdoc", "-f", file]
+    return (shell(*said),)

@@ -1,0 +1,114 @@
+"""A second a sign: whether DNS answered, and below it what happened to CoreDNS's pods."""
+
+from __future__ import annotations
+
+# A measurement of DNS in sentences.
+import math
+from collections.abc import Mapping, Sequence
+
+from kubectl_eksdoc.coredns_lameduck.measuring.plan import MeasurePlan
+from kubectl_eksdoc.coredns_lameduck.measuring.result import Measured, MeasuredZone, Moment, What, offset_s
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.coredns import Counts, Second, Stream
+from kubectl_eksdoc.model.coredns import Report as Answers
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.report import Figure, Line, Lines, Section
+from kubectl_eksdoc.render.tables import MARGIN, Title
+from kubectl_eksdoc.render.text import cut, rfc3339, shown, wrap
+
+# A measurement of DNS in sentences.
+
+
+ANSWERED, LATE, LOST, UNKNOWN, NOTHING = "▁", "▄", "█", "?", " "
+LEGEND = f"{ANSWERED} answered  {LATE} late  {LOST} lost  {UNKNOWN} not known"
+MARKS: Mapping[What, str] = {What.TOLD: "T", What.OUT: "L", What.GONE: "G", What.CAME: "J"}
+MARK_LEGEND = "T told to end  L left the endpoints  G gone  J joined the endpoints; of several the first"
+
+
+def signs(report: Answers, streams: Sequence[Stream], step: int) -> str:
+    """A sign for each `step` seconds: the worst of them."""
+    every = [report.seconds.get(stream, {}) for stream in streams]
+    cells: list[list[Second]] = [[] for _ in range(math.ceil(report.length / step))]
+    for of in every:
+        for t, second in of.items():
+            cells[t // step].append(second)
+    return "".join(map(_sign, cells))
+
+
+def _sign(seconds: Sequence[Second]) -> str:
+    total = sum((each.counts for each in seconds), Counts())
+    if total.bad:
+        return LOST
+    if total.unknown:
+        return UNKNOWN
+    if total.late:
+        return LATE
+    return ANSWERED if total.sent else NOTHING
+
+
+def marks(report: Answers, moments: Sequence[Moment], step: int) -> str:
+    """What happened in the seconds of the report, each under its own."""
+    width = math.ceil(report.length / step)
+    cells: dict[int, set[What]] = {}
+    for each in moments:
+        cell = math.floor(offset_s(each, report) / step)
+        if 0 <= cell < width:
+            cells.setdefault(cell, set()).add(each.what)
+    return "".join(_mark(cells.get(cell, set())) for cell in range(width)).rstrip()
+
+
+def _mark(what: set[What]) -> str:
+    """The first by their order: what follows of itself is told below."""
+    return next((MARKS[each] for each in What if each in what), " ")
+
+
+def step_for(length: int, room: int) -> int:
+    """So many seconds share a sign where one each would not fit."""
+    return max(1, math.ceil(length / max(room, 1)))
+
+
+_LABEL = 30
+
+
+def plot(plan: MeasurePlan, measured: Measured, zone: MeasuredZone) -> Section | None:
+    report = zone.report
+    if isinstance(report, Unknown) or not report.length:
+        return None
+
+    def draw(look: Look, full: bool) -> list[str]:
+        rows = _plotted(plan, full)
+        label = min(_LABEL, max(map(len, rows))) + 2
+        step = step_for(report.length, report.length if full else look.columns - len(MARGIN) - label)
+        lines = []
+        for name, streams in rows.items():
+            shortened = cut(shown(name, look), label - 2, look, middle=True)
+            lines.append(f"{MARGIN}{shortened:<{label}}{look.signs(signs(report, streams, step)).rstrip()}")
+        if happened := marks(report, measured.moments, step):
+            lines.append(f"{MARGIN}{'':<{label}}{happened}")
+        each = "a second" if step == 1 else f"{step} seconds"
+        return [*wrap(f"since {rfc3339(report.began)}; a sign is {each}", look.columns, MARGIN), *lines]
+
+    return Figure(Title("Zone", f" {zone.zone.said}, from {zone.zone.node}"), draw)
+
+
+def _plotted(plan: MeasurePlan, full: bool) -> dict[str, list[Stream]]:
+    """What is a line: a stream; of an endpoint both transports share one, where not everything is shown."""
+    pods = {target.name for target in plan.targets if target.pod}
+    found: dict[str, list[Stream]] = {}
+    for stream in plan.streams:
+        name = stream.target if stream.target in pods and not full else f"{stream.target} {by(stream)}"
+        found.setdefault(name, []).append(stream)
+    return found
+
+
+def legend(measured: Measured) -> Section:
+    lines: list[Line | str] = [Line(LEGEND, whole=True)]
+    if measured.moments:
+        lines.append(Line(MARK_LEGEND, hang=0))
+    lines += [f"- {rfc3339(moment.at)} {moment.pod}: {moment.what.value}" for moment in measured.moments]
+    return Lines(Title("Signs", ", and what happened to CoreDNS's pods meanwhile"), lines)
+
+
+def by(stream: Stream) -> str:
+    """``udp``, ``tcp``, or ``kept``: over UDP, from a socket that is kept."""
+    return stream.transport.removeprefix("udp-")
