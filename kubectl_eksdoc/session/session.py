@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.kinds import Resource
-    from kubectl_eksdoc.objects.held import HeldChanges, HeldKarpenter, HeldObjects
+    from kubectl_eksdoc.objects.held import HeldChanges, HeldObjects, HeldSigns
     from kubectl_eksdoc.objects.held_answers import HeldApis
     from kubectl_eksdoc.session.ports import Beside, Histories, InsidePods, Objects, Past, Signs, UsageSigns
 
@@ -316,20 +316,20 @@ class DumpSession(ClusterSession):
         objects, signs, usage, past = self._keepers
         needs, request = self.needs, self.request
         declared = ((signs, needs.signs), (usage, needs.usage), (past, needs.past))
-        held = HeldTogether((objects, *(each for each, wanted in declared if wanted)), ())
+        held = HeldTogether((objects, *(each for each, wanted in declared if wanted)))
         kinds = dict.fromkeys((*needs.kinds, *objects.resources, *((REPLICA_SETS,) if needs.past else ())))
         return open_reader(request.source, request.connection, request.progress, raw=held).read(tuple(kinds))
 
     @cached_property
-    def _keepers(self) -> tuple[HeldObjects, HeldKarpenter, HeldApis, HeldChanges]:
-        from kubectl_eksdoc.objects.held import HeldChanges, HeldKarpenter, HeldObjects
+    def _keepers(self) -> tuple[HeldObjects, HeldSigns, HeldApis, HeldChanges]:
+        from kubectl_eksdoc.objects.held import HeldChanges, HeldObjects, HeldSigns
         from kubectl_eksdoc.objects.held_answers import HeldApis
 
         where, needs = self._where, self.needs
-        objects = HeldObjects(needs.objects, where, needs.histories)
-        return objects, HeldKarpenter(where), HeldApis(where), HeldChanges(where)
+        objects = HeldObjects(needs.objects, where, needs.histories, needs.signs)
+        return objects, HeldSigns(where), HeldApis(where), HeldChanges(where)
 
-    def _filled(self, declared: bool = True) -> tuple[HeldObjects, HeldKarpenter, HeldApis, HeldChanges]:
+    def _filled(self, declared: bool = True) -> tuple[HeldObjects, HeldSigns, HeldApis, HeldChanges]:
         assert declared, "a dump is gone through once, and the needs declare what is kept then"
         assert self.cluster
         return self._keepers
@@ -340,10 +340,7 @@ class DumpSession(ClusterSession):
 
     @cached_property
     def objects(self) -> Objects:
-        from kubectl_eksdoc.objects.held import HeldTogether
-
-        objects, signs, *_ = self._filled()
-        return HeldTogether((), (objects, signs)) if self.needs.signs else objects
+        return self._filled()[0]
 
     @cached_property
     def histories(self) -> Histories:

@@ -9,6 +9,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass
+from functools import partial
 from time import monotonic, sleep, time
 from typing import TYPE_CHECKING
 
@@ -92,21 +93,21 @@ def runs_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
 
 
 def addon_updates_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
-    from kubectl_eksdoc.host.journals import updates_folder
+    from kubectl_eksdoc.host.journals import UPDATES, changes_folder
 
-    return _journals(updates_folder, environ, home)
+    return _journals(partial(changes_folder, UPDATES), environ, home)
 
 
 def metadata_fixes_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
-    from kubectl_eksdoc.host.journals import fixes_folder
+    from kubectl_eksdoc.host.journals import FIXES, changes_folder
 
-    return _journals(fixes_folder, environ, home)
+    return _journals(partial(changes_folder, FIXES), environ, home)
 
 
 def dns_changes_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
-    from kubectl_eksdoc.host.journals import dns_folder
+    from kubectl_eksdoc.host.journals import DNS, changes_folder
 
-    return _journals(dns_folder, environ, home)
+    return _journals(partial(changes_folder, DNS), environ, home)
 
 
 def _journals(folder_of: FolderOf, environ: Mapping[str, str], home: str) -> tuple[Name, ...]:

@@ -87,12 +87,13 @@ def _opened(asking: _Asking) -> ClusterSession:
 
 def _applied(asking: _Asking, session: ClusterSession) -> Answer:
     from kubectl_eksdoc.addon_diff.run.guards import acknowledgement, is_nothing, to_acknowledge
-    from kubectl_eksdoc.wiring.addon_updates import journal_of
+    from kubectl_eksdoc.host.journals import UPDATES
+    from kubectl_eksdoc.wiring.changes import journal_of
 
     around, apply = asking.around, asking.apply
     ready = _prepared(asking, session)
     keeping = around.edges.keeping(around.edges.new_run_id(around.now()), "", around.environ)
-    journal = None if apply.dry else journal_of(keeping)
+    journal = None if apply.dry else journal_of(keeping, UPDATES)
     view = _view(asking, session, ready, journal, keeping)
     if apply.dry:
         around.note(ASKS_EKS_NOTHING)

@@ -150,22 +150,22 @@ def _followed(
 ) -> Iterator[tuple[Following, World]]:
     """What is followed, and by which edges, while the process takes Ctrl-C as a word to stop following."""
     from kubectl_eksdoc.addon_diff.run.targets import affected
+    from kubectl_eksdoc.aws.addon_updates import AddonUpdates
+    from kubectl_eksdoc.aws.target_health import target_group
     from kubectl_eksdoc.flows.addon_update import Following, World
-    from kubectl_eksdoc.wiring.addon_updates import PodsNow, eks_of, group_of
+    from kubectl_eksdoc.wiring.changes import pods_now
 
-    options = request.options
-    pods = PodsNow(lambda: around.open_reader(request.source, options.connection, None))
     with around.edges.told_to_stop() as told:
         edges = World(
-            eks_of(session.believed, request.addon),
+            AddonUpdates(session.believed, request.addon),
             session.objects_now,
             journal,
             around.edges.clock,
             around.sleep,
             told,
             lambda line: around.note(f"{around.now():%H:%M:%S}Z  {line}"),
-            pods,
-            group_of(session.believed),
+            lambda: pods_now(lambda: around.open_reader(request.source, request.options.connection, None)),
+            lambda arn: session.require(target_group, arn),
         )
         try:
             yield Following(expected, affected(request.addon, session.cluster), apply.watch_s), edges
@@ -193,11 +193,12 @@ def look_again(
         Drifted: it is of another cluster or add-on.
     """
     from kubectl_eksdoc.flows.addon_update import follow
-    from kubectl_eksdoc.wiring.addon_updates import journal_of
+    from kubectl_eksdoc.host.journals import UPDATES
+    from kubectl_eksdoc.wiring.changes import journal_of
 
     keeping = around.edges.keeping(apply.resume, "", around.environ)
     begun, ident, expected, health = _read(keeping, request, session)
-    journal = journal_of(keeping)
+    journal = journal_of(keeping, UPDATES)
     with _followed(request, apply, session, expected, journal, around) as (what, edges):
         ended = follow(ident, what, edges, health)
     view = replace(_view_again(request, session, begun), ended=ended, journal=str(journal.path), run=keeping.run)
@@ -207,10 +208,10 @@ def look_again(
 def _read(keeping: Keeping, request: Request, session: ClusterSession) -> tuple[Doc, str, Expected, dict[str, Health]]:
     from kubectl_eksdoc.addon_diff.run import targets
     from kubectl_eksdoc.addon_diff.run.expectations import from_doc
-    from kubectl_eksdoc.host.journals import read_update
-    from kubectl_eksdoc.wiring.addon_updates import folder_of
+    from kubectl_eksdoc.host.journals import UPDATES, read_update
+    from kubectl_eksdoc.wiring.changes import folder_of
 
-    entries = read_update(folder_of(keeping), keeping.run)
+    entries = read_update(folder_of(keeping, UPDATES), keeping.run)
     begun = next((each for each in entries if each.get("entry") == "begun"), {})
     ident = next((str(each.get("update", "")) for each in entries if each.get("entry") == "asked"), "")
     try:

@@ -94,7 +94,7 @@ def tried(asking: Asking, apply: DnsApply, ready: Ready) -> tuple[bool, str]:
         ClusterError: it would not, or cannot be asked.
     """
     from kubectl_eksdoc.model.api_objects import Conflicting
-    from kubectl_eksdoc.wiring.dns import maps_of
+    from kubectl_eksdoc.wiring.changes import maps_of
 
     if ready.config is None:
         return False, "there is nothing to try"
@@ -114,12 +114,13 @@ def _updated(
     more: Doc,
 ) -> DnsChangeReport:
     from kubectl_eksdoc.addon_diff.run.guards import changing
+    from kubectl_eksdoc.host.journals import UPDATES
     from kubectl_eksdoc.render.addon_update import Sent, UpdateView
     from kubectl_eksdoc.render.addon_update.commands import way_back_text
-    from kubectl_eksdoc.wiring.addon_updates import journal_of
+    from kubectl_eksdoc.wiring.changes import journal_of
 
     assert ready.update is not None, "it is the add-on's"
-    journal, plan, version = journal_of(keeping), ready.update.plan, ready.change.version
+    journal, plan, version = journal_of(keeping, UPDATES), ready.update.plan, ready.change.version
     words, file = asking.reached_by(session), str(following.values_file(journal))
     back = way_back_text(ready.update.back, session.believed.cluster.name, session.believed.cluster.region, file, words)
     sent = Sent(ADDON, version, version, view.mode, view.values)
@@ -147,14 +148,15 @@ def _applied(
     more: Doc,
 ) -> DnsChangeReport:
     from kubectl_eksdoc.flows.dns_change import config_map
+    from kubectl_eksdoc.host.journals import DNS
     from kubectl_eksdoc.model.api_objects import Conflicting
     from kubectl_eksdoc.render.addon.commands import as_json
     from kubectl_eksdoc.render.dns_change.commands import back_of_map
-    from kubectl_eksdoc.wiring.dns import journal_of, maps_of
+    from kubectl_eksdoc.wiring.changes import journal_of, maps_of
 
     texts, config = ready.change.corefile, ready.config
     assert texts is not None and config is not None, "something is applied"
-    around, journal = asking.around, journal_of(keeping)
+    around, journal = asking.around, journal_of(keeping, DNS)
     file = journal.beside(_MAP, as_json(config_map(texts.before)) + "\n")
     back = back_of_map(str(file), asking.kubectl(session))
     journal.write({"entry": "begun", **_begun(asking, session, keeping), **more, "wayBack": list(back)})
@@ -260,11 +262,11 @@ def _lacks(ended: Ended, apply: DnsApply) -> bool:
 def _looking(asking: Asking, text: str) -> Iterator[Verifying]:
     from kubectl_eksdoc.coredns_lameduck.read import NO_METRICS, Verifying
     from kubectl_eksdoc.coredns_lameduck.run import metrics_port
-    from kubectl_eksdoc.wiring.dns import resolvers_of
+    from kubectl_eksdoc.kube.core_dns import ResolverPods
 
     around = asking.around
     connection, left_out = asking.request.options.connection, permissions.PROXY.name in asking.request.without
-    with around.edges.told_to_stop() as told, closing(resolvers_of(connection, _listed(asking))) as resolvers:
+    with around.edges.told_to_stop() as told, closing(ResolverPods(connection, _listed(asking))) as resolvers:
         yield Verifying(
             resolvers,
             None if left_out else metrics_port(text),
@@ -277,17 +279,17 @@ def _looking(asking: Asking, text: str) -> Iterator[Verifying]:
 
 
 def _listed(asking: Asking) -> Callable[[], tuple[Pod, ...] | Unknown]:
-    from kubectl_eksdoc.coredns_lameduck.deployed import dns_pods
     from kubectl_eksdoc.model.asked import Unknown
-    from kubectl_eksdoc.model.kinds import PODS
+    from kubectl_eksdoc.model.coredns import is_coredns
+    from kubectl_eksdoc.wiring.changes import pods_now
 
     def listed() -> tuple[Pod, ...] | Unknown:
         options, source = asking.request.options, asking.request.source
-        cluster = asking.around.open_reader(source, options.connection, None).read((PODS,))
-        read = cluster.read_of(PODS)
-        if not read.known:
-            return Unknown(read.detail, "list pods")
-        return tuple(pod for pod in dns_pods(cluster) if not pod.deleting)
+        pods = pods_now(lambda: asking.around.open_reader(source, options.connection, None))
+        if isinstance(pods, Unknown):
+            return pods
+        ours = (pod for pod in pods if is_coredns(pod.namespace, pod.labels))
+        return tuple(pod for pod in ours if not pod.finished and not pod.deleting)
 
     return listed
 
@@ -299,13 +301,14 @@ def resumed(asking: Asking, apply: DnsApply, session: ClusterSession) -> Answer:
         LocalJournalError: this machine has no journal of it, or it was never made.
         Drifted: it is of another cluster.
     """
+    from kubectl_eksdoc.host.journals import DNS
     from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
-    from kubectl_eksdoc.wiring.dns import journal_of
+    from kubectl_eksdoc.wiring.changes import journal_of
 
     keeping = asking.around.edges.keeping(apply.resume, "", asking.around.environ)
     options = {**asking.request.given, "apply": True, "resume": apply.resume}
     view = DnsChangeReport(session.cluster, options, run=keeping.run, recognised=session.recognised)
-    journal = journal_of(keeping)
+    journal = journal_of(keeping, DNS)
     if journal.path.exists():
         begun = _read_map(keeping, session)
         view = replace(view, applied=True, journal=str(journal.path), back=tuple(map(str, begun.get("wayBack", ()))))
@@ -328,10 +331,10 @@ def _of_update(view: DnsChangeReport, again: UpdateView, ended: Ended) -> DnsCha
 
 
 def _read_map(keeping: Keeping, session: ClusterSession) -> Doc:
-    from kubectl_eksdoc.host.journals import read_update
-    from kubectl_eksdoc.wiring.dns import folder_of
+    from kubectl_eksdoc.host.journals import DNS, read_update
+    from kubectl_eksdoc.wiring.changes import folder_of
 
-    entries = read_update(folder_of(keeping), keeping.run)
+    entries = read_update(folder_of(keeping, DNS), keeping.run)
     begun = next((each for each in entries if each.get("entry") == "begun"), None)
     if begun is None:
         raise LocalJournalError(f"the change {keeping.run} was not made: nothing was changed", _AGAIN)

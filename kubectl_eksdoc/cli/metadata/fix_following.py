@@ -69,9 +69,10 @@ def _token(run: str) -> str:
 
 
 def _path(keeping: Keeping) -> str:
-    from kubectl_eksdoc.wiring.metadata import journal_of
+    from kubectl_eksdoc.host.journals import FIXES
+    from kubectl_eksdoc.wiring.changes import journal_of
 
-    return str(journal_of(keeping).path)
+    return str(journal_of(keeping, FIXES).path)
 
 
 def _begun(view: FixView, session: ClusterSession, keeping: Keeping, around: Surroundings) -> Doc:
@@ -96,8 +97,10 @@ def _followed(
     request: Request, active: Active | None, session: ClusterSession, keeping: Keeping, around: Surroundings
 ) -> Iterator[FixWorld]:
     """The edges, while the process takes Ctrl-C as a word to stop between two steps."""
+    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
     from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
-    from kubectl_eksdoc.wiring.metadata import changes_of, journal_of, node_classes_of
+    from kubectl_eksdoc.host.journals import FIXES
+    from kubectl_eksdoc.wiring.changes import journal_of, node_classes_of
 
     aws = session.believed
 
@@ -106,9 +109,9 @@ def _followed(
 
     with around.edges.told_to_stop() as told, closing(node_classes_of(request.options.connection)) as classes:
         yield FixWorld(
-            changes_of(aws),
+            MetadataChanges(aws),
             classes,
-            journal_of(keeping),
+            journal_of(keeping, FIXES),
             around.edges.clock,
             around.sleep,
             told,
@@ -141,28 +144,29 @@ def _members(
     group: str, request: Request, aws: Believed, around: Surroundings
 ) -> Mapping[str, Instance | Absent | Unknown] | Unknown:
     """The nodes of a group as they are now, each with its instance."""
+    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
     from kubectl_eksdoc.errors import ClusterError
     from kubectl_eksdoc.imds_probe.sources import instance_of
     from kubectl_eksdoc.model import kinds
     from kubectl_eksdoc.model.asked import Unknown
-    from kubectl_eksdoc.wiring.metadata import changes_of
 
     try:
         cluster = around.open_reader(request.source, request.options.connection, None).read((kinds.NODES,))
     except ClusterError as error:
         return Unknown(error.message)
     ids = {node.name: instance_of(node) for node in cluster.nodes if node.group == group}
-    told = changes_of(aws).instances([ident for ident in ids.values() if ident])
+    told = MetadataChanges(aws).instances([ident for ident in ids.values() if ident])
     unnamed = Unknown("its providerID names no instance")
     return {name: told.get(ident, unnamed) for name, ident in ids.items()}
 
 
 def tried(act: Act, request: Request, session: ClusterSession) -> tuple[bool, tuple[str, ...]]:
     """As `flows.metadata_fix.steps.tried`."""
+    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
     from kubectl_eksdoc.flows.metadata_fix.steps import tried as asked
-    from kubectl_eksdoc.wiring.metadata import changes_of, node_classes_of
+    from kubectl_eksdoc.wiring.changes import node_classes_of
 
-    aws = changes_of(session.believed)
+    aws = MetadataChanges(session.believed)
     with closing(node_classes_of(request.options.connection)) as classes:
         return asked(act, _token("dry-run"), aws, classes)
 
@@ -208,11 +212,11 @@ def read_fix(keeping: Keeping, session: ClusterSession) -> tuple[Doc, Act, Past]
         Drifted: it is of another cluster.
     """
     from kubectl_eksdoc.flows.metadata_fix.steps import past_of
-    from kubectl_eksdoc.host.journals import read_update
+    from kubectl_eksdoc.host.journals import FIXES, read_update
     from kubectl_eksdoc.imds_probe.run import from_doc
-    from kubectl_eksdoc.wiring.metadata import folder_of
+    from kubectl_eksdoc.wiring.changes import folder_of
 
-    entries = read_update(folder_of(keeping), keeping.run)
+    entries = read_update(folder_of(keeping, FIXES), keeping.run)
     begun = next((each for each in entries if each.get("entry") == "begun"), {})
     try:
         act, past = from_doc(begun["act"]), past_of(entries)

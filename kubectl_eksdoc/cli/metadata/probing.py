@@ -13,7 +13,6 @@ from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.options import dry_from, given_from
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, show, tell_unread
-from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import AwsError, Forbidden, UsageError
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.imds_probe.probing.pods import Manner
     from kubectl_eksdoc.model.aws.machines import MetadataOptions
     from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.model.kinds import Resource
     from kubectl_eksdoc.render.look import Look
     from kubectl_eksdoc.render.metadata_probe import ProbeView
 
@@ -183,12 +181,15 @@ def _read(asking: _Asking) -> _Read:
     from kubectl_eksdoc.imds_probe.sources import service_now
     from kubectl_eksdoc.model.asked import Unknown
     from kubectl_eksdoc.model.aws.machines import MetadataOptions
+    from kubectl_eksdoc.session.session import AwsUse
 
     request, around = asking.request, asking.around
+    needs = replace(NEEDS, kinds=(kinds.NODES, kinds.PODS) if request.pod else (kinds.NODES,))
     try:
-        session = opening.opened(request, around, replace(NEEDS, kinds=_kinds(request)))
+        session = opening.opened(request, around, needs)
     except (AwsError, UsageError) as error:
-        return _Read(reading.scope(request).of(_cluster(asking)), unasked=error.message)
+        session = opening.opened(request, around, replace(needs, aws=AwsUse.LEFT_OUT))
+        return _Read(reading.scope(request).of(session.cluster), unasked=error.message)
     cluster = reading.scope(request).of(session.cluster)
     if isinstance(session.aws, Unknown):
         return _Read(cluster, unasked=session.aws.why)
@@ -200,16 +201,6 @@ def _read(asking: _Asking) -> _Read:
     known = {name: options for name, options in services.items() if isinstance(options, MetadataOptions)}
     denied = [each for each in services.values() if isinstance(each, Unknown) and each.missing]
     return _Read(cluster, known, session.calls, unasked=denied[0].why if denied else "")
-
-
-def _kinds(request: Request) -> tuple[Resource, ...]:
-    return (kinds.NODES, kinds.PODS) if request.pod else (kinds.NODES,)
-
-
-def _cluster(asking: _Asking) -> Cluster:
-    request, around = asking.request, asking.around
-    with ProgressLine(around.stderr) as progress:
-        return around.open_reader(request.source, request.options.connection, progress).read(_kinds(request))
 
 
 def _manner(asking: _Asking) -> Manner:

@@ -36,10 +36,11 @@ def undone(request: Request, fix: FixRequest, session: ClusterSession, around: S
         Drifted: it is of another cluster.
         AwsError, ClusterError: nothing can be asked, or it is refused.
     """
+    from kubectl_eksdoc.host.journals import FIXES
     from kubectl_eksdoc.model.metadata import OnClass, OnTemplate
     from kubectl_eksdoc.render.metadata_fix import FixView
     from kubectl_eksdoc.render.metadata_fix.table import action, head
-    from kubectl_eksdoc.wiring.metadata import journal_of
+    from kubectl_eksdoc.wiring.changes import journal_of
 
     keeping = around.edges.keeping(fix.undo, "", around.environ)
     begun, done, past = fix_following.read_fix(keeping, session)
@@ -62,21 +63,21 @@ def undone(request: Request, fix: FixRequest, session: ClusterSession, around: S
     confirm(session.cluster.identity, len(act.nodes), action(act), fix.given, around.ask)
     answer = fix_following.carried_out(request, fix, None, session, act, view, around)
     if answer.exit_code != exits.STOPPED:
-        journal_of(keeping).write({"entry": "undone"})
+        journal_of(keeping, FIXES).write({"entry": "undone"})
     return answer
 
 
 def _reverting(done: Act, past: Past, session: ClusterSession, around: Surroundings) -> Act:
+    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
     from kubectl_eksdoc.imds_probe.run import class_reverting, group_reverting, of_instance, reverting
     from kubectl_eksdoc.model.metadata import OnClass, OnTemplate
-    from kubectl_eksdoc.wiring.metadata import changes_of
 
     if isinstance(done, OnTemplate):
         return group_reverting(done, past.number, _of_group(done, past, session, around))
     if isinstance(done, OnClass):
         nodes = _of_class(done.name, session) if f"EC2NodeClass {done.name}" in past.tried else ()
         return class_reverting(done, nodes)
-    now = changes_of(session.believed).instances([one.instance for one in done.each])
+    now = MetadataChanges(session.believed).instances([one.instance for one in done.each])
     act = reverting(done, past.tried, now)
     left = {one.instance for one in done.each} - {one.instance for one in act.each}
     for one in done.each:
@@ -88,10 +89,10 @@ def _reverting(done: Act, past: Past, session: ClusterSession, around: Surroundi
 
 def _of_group(done: OnTemplate, past: Past, session: ClusterSession, around: Surroundings) -> tuple[str, ...]:
     """The nodes of the group, where it is at the version that the fix has made; else none."""
+    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
     from kubectl_eksdoc.imds_probe.run import Became, of_group
-    from kubectl_eksdoc.wiring.metadata import changes_of
 
-    part = of_group(done, past.number, changes_of(session.believed).group(done.group))
+    part = of_group(done, past.number, MetadataChanges(session.believed).group(done.group))
     if part.became is not Became.DONE or not (past.update or "update" in past.tried):
         around.note(f"{part.what}: {part.why or part.became.value}: it is left as it is")
         return ()
@@ -119,14 +120,14 @@ def _dry(
 def tell_open(request: Request, session: ClusterSession, around: Surroundings) -> None:
     """On stderr: the fixes of this cluster that were not finished, by the latest journals of this machine."""
     from kubectl_eksdoc.flows.metadata_fix.steps import unfinished
-    from kubectl_eksdoc.host.journals import read_update, updates
+    from kubectl_eksdoc.host.journals import FIXES, read_update, updates
     from kubectl_eksdoc.model.asked import Unknown
-    from kubectl_eksdoc.wiring.metadata import folder_of
+    from kubectl_eksdoc.wiring.changes import folder_of
 
     if not request.source.live or isinstance(session.aws, Unknown):
         return
     try:
-        folder = folder_of(around.edges.keeping("", "", around.environ))
+        folder = folder_of(around.edges.keeping("", "", around.environ), FIXES)
         journals = {run: read_update(folder, run) for run in updates(folder)[-_LATEST:]}
     except LocalJournalError:
         return
