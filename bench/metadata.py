@@ -16,15 +16,16 @@ from typing import Any
 
 from bench.world import Shape, make
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.flows.metadata import plan_imds
 from kubectl_eksdoc.imds_probe.fixes.chooser import offered
+from kubectl_eksdoc.imds_probe.plan import plan_metadata
+from kubectl_eksdoc.imds_probe.read import metadata_facts
 from kubectl_eksdoc.model.aws.clusters import Caller, EksCluster
 from kubectl_eksdoc.model.aws.questions import Question
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
-from kubectl_eksdoc.wiring.metadata import MetadataWorld
+from kubectl_eksdoc.session.session import Observed
 
 GROUPS = 12
 
@@ -89,9 +90,9 @@ def main() -> None:
     cluster = _on_instances(make(Shape(parser.parse_args().nodes)))
     account = Account()
     eks = EksCluster("bench", "arn", "1.33", "eks.1", "ACTIVE", "https://bench", "")
-    world = MetadataWorld(cluster, Believed(account, eks, Caller("111122223333", "arn"), "by its endpoint"))
+    aws = Believed(account, eks, Caller("111122223333", "arn"), "by its endpoint")
     begun = time.perf_counter()
-    plan = plan_imds(cluster, world.machines, 2)
+    plan = plan_metadata(metadata_facts(Observed(cluster, aws), cluster), 2)
     view = MetadataView(plan, {}, offered=offered(plan, cluster, "vpc-1"))
     for output in ("table", "json"):
         FORMATS.render(view, output, Look(120))

@@ -12,7 +12,7 @@ from pathlib import Path
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.model.baseline import Baseline
-from kubectl_eksdoc.wiring.sources import read_baseline
+from kubectl_eksdoc.session.sources import read_baseline
 from tools import terraform_example
 
 COMMAND = ("drain", "plan", "--demo")

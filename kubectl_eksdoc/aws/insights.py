@@ -93,7 +93,7 @@ def _deprecation(said: Json) -> Deprecation:
 
 
 class InsightRefresh:
-    """A `flows.check.refreshing.Refreshes`."""
+    """A refresh that `check.read.refreshed` waits for."""
 
     def __init__(self, of: Believed) -> None:
         self._of = of

@@ -30,8 +30,8 @@ from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.host.order_file import read_order
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.options import options_of
+from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
-from kubectl_eksdoc.wiring.sources import SourceChoice, is_snapshot
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.outcome import Eviction

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, rights, values
@@ -19,12 +19,11 @@ from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.interruption.plan import InterruptionPlan
     from kubectl_eksdoc.model.codes import Code
-    from kubectl_eksdoc.wiring.interruption import InterruptionWorld
 
 
 # What was asked of ``interruption``.
@@ -109,21 +108,7 @@ def stack_name(text: str) -> str:
     return text
 
 
-# What ``interruption`` reads: the cluster, and AWS's side of it.
-
-
 NAME = "interruption"
-
-
-def opened(request: Request, around: Surroundings) -> InterruptionWorld:
-    """
-    Raises:
-        EksdocError: as `wiring.interruption.open_interruption`.
-    """
-    from kubectl_eksdoc.flows.interruption import KINDS
-
-    world = opening.opened(around.open_interruption, request, around, KINDS)
-    return replace(world, proxied=permissions.PROXY.name not in request.without)
 
 
 def reached_by(request: Request, world: opening.WasRead) -> tuple[str, ...]:
@@ -215,23 +200,23 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.flows.interruption import look_at_interruption
     from kubectl_eksdoc.interruption.plan import Wish
+    from kubectl_eksdoc.interruption.read import NEEDS, look_at_interruption
     from kubectl_eksdoc.render.interruption.report import InterruptionReport
 
     request = Request.from_args(args, words)
     options = request.options
     InterruptionReport.check(options.output)
     try:
-        world = opened(request, around)
-        wish = Wish(request.queue, request.stack, reached_by(request, world))
-        plan = look_at_interruption(world.cluster, world.around, wish)
+        session = opening.opened(request, around, NEEDS)
+        wish = Wish(request.queue, request.stack, reached_by(request, session))
+        plan = look_at_interruption(session, wish, permissions.PROXY.name not in request.without)
     except Forbidden as error:
         raise rights.explained(error, COMMAND_NAME) from error
-    opening.told(world, options, around)
+    opening.told(session, options, around)
     if request.printed:
         return _printed(plan, request, around)
-    report = InterruptionReport(plan, request.given, world.recognised)
+    report = InterruptionReport(plan, request.given, session.recognised)
     return Answer(looks.answered(report, options, around), opening.code(plan.findings, request.accepted))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Protocol
 
 from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.cli.flags import HONOURED, Flag, Takes
@@ -12,17 +12,13 @@ from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.model.commands import Reach
 from kubectl_eksdoc.model.connection import IN_CLUSTER, Connection
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.kube.identity import AwsWanted
     from kubectl_eksdoc.model.cluster import Cluster, Identity
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.findings import Finding, Status
-
-
-What = TypeVar("What")
-World = TypeVar("World")
+    from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession
 
 
 class Asked(Protocol):
@@ -35,23 +31,21 @@ class Asked(Protocol):
     def source(self) -> SourceChoice: ...
 
 
-def opened(
-    open_world: Callable[[SourceChoice, Connection, AwsWanted, Progress | None, What], World],
-    request: Asked,
-    around: Surroundings,
-    what: What,
-) -> World:
-    """`what` is read, with a line on stderr that says how far it is.
+def opened(request: Asked, around: Surroundings, needs: ClusterNeeds) -> ClusterSession:
+    """Its cluster is read, with a line on stderr that says how far it is.
 
     Raises:
-        EksdocError: as `open_world`.
+        EksdocError: the cluster or the snapshot cannot be read, or AWS describes another one.
     """
     from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.session.session import SessionRequest
 
     options = request.options
     wanted = AwsWanted(options.cluster_name, options.region, options.profile)
     with ProgressLine(around.stderr) as progress:
-        return open_world(request.source, options.connection, wanted, progress, what)
+        session = around.open_session(SessionRequest(request.source, options.connection, wanted, needs, progress))
+        _ = session.cluster
+    return session
 
 
 # The words that lead to the same cluster or dump once more, for the command lines that an answer proposes.

@@ -16,7 +16,7 @@ from kubectl_eksdoc.errors import BaselineError, EksdocError, UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.wiring.sources import SourceChoice, is_snapshot
+from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.surroundings import Surroundings

@@ -9,9 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Protocol
 
-from kubectl_eksdoc.wiring.core_dns import open_dns, packed_asker
-from kubectl_eksdoc.wiring.metadata import new_probe_id, open_ground
-from kubectl_eksdoc.wiring.placing import identity_of, open_placing, packed
+from kubectl_eksdoc.wiring.changes import (
+    identity_of,
+    new_probe_id,
+    open_dns,
+    open_ground,
+    open_placing,
+    packed,
+    packed_asker,
+)
 from kubectl_eksdoc.wiring.runs import (
     Hooks,
     Keeping,

@@ -19,8 +19,8 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.host.keymap_file import read_keymap
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.wiring import sources
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session import sources
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns

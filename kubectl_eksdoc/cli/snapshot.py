@@ -20,7 +20,7 @@ from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.model.snapshots import Snapshot

@@ -12,32 +12,28 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from kubectl_eksdoc.cli.streams import deliver, say
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader, read_baseline, read_earlier
+from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader, read_baseline, read_earlier
 
 if TYPE_CHECKING:  # the first paint must not pay for what it does not need
     from kubectl_eksdoc.cli.run_edges import Edges
     from kubectl_eksdoc.flows.fleet import Members
-    from kubectl_eksdoc.flows.ports import ClusterReader, Stage
+    from kubectl_eksdoc.flows.ports import Stage
     from kubectl_eksdoc.kube.identity import AwsWanted
     from kubectl_eksdoc.model.api_objects import Doc
     from kubectl_eksdoc.model.baseline import Baseline
     from kubectl_eksdoc.model.connection import Connection, Waiting
     from kubectl_eksdoc.model.earlier import Earlier
     from kubectl_eksdoc.model.fleet import Member
-    from kubectl_eksdoc.model.kinds import Resource
+    from kubectl_eksdoc.session.ports import ClusterReader
+    from kubectl_eksdoc.session.session import ClusterSession, SessionRequest
+    from kubectl_eksdoc.snapshot.apply import Taken
     from kubectl_eksdoc.tui.opening import Opening
     from kubectl_eksdoc.tui.replay import Again
-    from kubectl_eksdoc.wiring.addons import AddonWorld, Reading
-    from kubectl_eksdoc.wiring.checks import CheckReading, CheckWorld
-    from kubectl_eksdoc.wiring.dns import DnsReading, DnsWorld
-    from kubectl_eksdoc.wiring.interruption import InterruptionWorld
-    from kubectl_eksdoc.wiring.metadata import MetadataWorld
-    from kubectl_eksdoc.wiring.snapshots import Taken
     from kubectl_eksdoc.wiring.stages import Faults, Serving
 
 
 class OpenReader(Protocol):
-    """`wiring.sources.open_reader`."""
+    """`session.sources.open_reader`."""
 
     def __call__(
         self, source: SourceChoice, connection: Connection, progress: Progress | None, waiting: Waiting | None = ..., /
@@ -45,15 +41,7 @@ class OpenReader(Protocol):
 
 
 OpenStage = Callable[["SourceChoice", "Connection", "Progress | None", "Faults"], "Stage"]
-OpenAddons = Callable[["SourceChoice", "Connection", "AwsWanted", "Progress | None", "Reading"], "AddonWorld"]
-OpenMetadata = Callable[
-    ["SourceChoice", "Connection", "AwsWanted", "Progress | None", "Sequence[Resource]"], "MetadataWorld"
-]
-OpenDns = Callable[["SourceChoice", "Connection", "AwsWanted", "Progress | None", "DnsReading"], "DnsWorld"]
-OpenInterruption = Callable[
-    ["SourceChoice", "Connection", "AwsWanted", "Progress | None", "Sequence[Resource]"], "InterruptionWorld"
-]
-OpenCheck = Callable[["SourceChoice", "Connection", "AwsWanted", "Progress | None", "CheckReading"], "CheckWorld"]
+OpenSession = Callable[["SessionRequest"], "ClusterSession"]
 OpenMembers = Callable[["Callable[[Member], Sequence[str]]", str, "Mapping[str, str]", float], "Members"]
 TakeSnapshot = Callable[
     ["str", "SourceChoice", "Connection", "AwsWanted", "Progress | None", "str", "Collection[str]"], "Taken"
@@ -86,52 +74,10 @@ def _serve(source: SourceChoice, connection: Connection, progress: Progress | No
     serve(source, connection, progress, how)
 
 
-def _open_addons(
-    source: SourceChoice, connection: Connection, wanted: AwsWanted, progress: Progress | None, reading: Reading
-) -> AddonWorld:
-    from kubectl_eksdoc.wiring.addons import open_addons
+def _open_session(request: SessionRequest) -> ClusterSession:
+    from kubectl_eksdoc.session.session import open_session
 
-    return open_addons(source, connection, wanted, progress, reading)
-
-
-def _open_metadata(
-    source: SourceChoice,
-    connection: Connection,
-    wanted: AwsWanted,
-    progress: Progress | None,
-    kinds: Sequence[Resource],
-) -> MetadataWorld:
-    from kubectl_eksdoc.wiring.metadata import open_metadata
-
-    return open_metadata(source, connection, wanted, progress, kinds)
-
-
-def _open_dns(
-    source: SourceChoice, connection: Connection, wanted: AwsWanted, progress: Progress | None, reading: DnsReading
-) -> DnsWorld:
-    from kubectl_eksdoc.wiring.dns import open_dns
-
-    return open_dns(source, connection, wanted, progress, reading)
-
-
-def _open_interruption(
-    source: SourceChoice,
-    connection: Connection,
-    wanted: AwsWanted,
-    progress: Progress | None,
-    kinds: Sequence[Resource],
-) -> InterruptionWorld:
-    from kubectl_eksdoc.wiring.interruption import open_interruption
-
-    return open_interruption(source, connection, wanted, progress, kinds)
-
-
-def _open_check(
-    source: SourceChoice, connection: Connection, wanted: AwsWanted, progress: Progress | None, reading: CheckReading
-) -> CheckWorld:
-    from kubectl_eksdoc.wiring.checks import open_check
-
-    return open_check(source, connection, wanted, progress, reading)
+    return open_session(request)
 
 
 def _open_members(
@@ -151,15 +97,25 @@ def _take_snapshot(
     tool: str,
     without: Collection[str],
 ) -> Taken:
-    from kubectl_eksdoc.wiring.snapshots import take
+    from kubectl_eksdoc.snapshot.apply import take
 
     return take(path, source, connection, wanted, progress, tool, without=without)
 
 
-def _read_values(path: str) -> Doc:
-    from kubectl_eksdoc.wiring.addons import read_values
+_MOST_BYTES = 4 << 20
 
-    return read_values(path)
+
+def _read_values(path: str) -> Doc:
+    """Configuration values of the file at `path`, which may be written as awscli wants it: ``file://values.json``.
+
+    Raises:
+        UsageError: it cannot be read, or holds no such values.
+    """
+    from kubectl_eksdoc.aws.values import values_of
+    from kubectl_eksdoc.host.documents import read_text
+
+    wanted = "Give a file with JSON or YAML, as aws eks update-addon takes it."
+    return values_of(read_text(path.removeprefix("file://"), "--configuration-values", _MOST_BYTES, wanted))
 
 
 def _now() -> datetime:
@@ -178,11 +134,7 @@ class Surroundings:
     read_baseline: Callable[[str], Baseline] = read_baseline
     open_stage: OpenStage = _open_stage
     serve: Serve = _serve
-    open_addons: OpenAddons = _open_addons
-    open_metadata: OpenMetadata = _open_metadata
-    open_dns: OpenDns = _open_dns
-    open_interruption: OpenInterruption = _open_interruption
-    open_check: OpenCheck = _open_check
+    open_session: OpenSession = _open_session
     open_members: OpenMembers = _open_members
     take_snapshot: TakeSnapshot = _take_snapshot
     read_values: Callable[[str], Doc] = _read_values

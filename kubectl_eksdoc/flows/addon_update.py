@@ -29,13 +29,14 @@ from kubectl_eksdoc.errors import (
     JournalError,
     Stopped,
 )
-from kubectl_eksdoc.flows.ports import AddonEks, Objects, UpdateJournal
+from kubectl_eksdoc.flows.ports import AddonEks, UpdateJournal
 from kubectl_eksdoc.model.api_objects import Doc, Named, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Issue, Update, UpdateCall
 from kubectl_eksdoc.model.aws.targets import TargetGroup
 from kubectl_eksdoc.model.network import TargetGroupBinding
 from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.session.ports import Objects
 
 WATCH_S = 1800.0
 SETTLE_S = 60.0

@@ -13,15 +13,13 @@ from kubectl_eksdoc.addon_diff.merging import Missing, differences
 from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import FieldChange
+from kubectl_eksdoc.addon_diff.read import Prepared, prepared
 from kubectl_eksdoc.addon_diff.run.guards import Guard, to_acknowledge
 from kubectl_eksdoc.coredns_lameduck.change.change import Change, changed
 from kubectl_eksdoc.coredns_lameduck.change.lameduck import foreign_grace
 from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
 from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts
 from kubectl_eksdoc.coredns_lameduck.shutdown import DEFAULT_GRACE_S
-from kubectl_eksdoc.flows.addon import JudgeBy
-from kubectl_eksdoc.flows.addon_sending import Prepared, prepared
-from kubectl_eksdoc.flows.ports import Objects
 from kubectl_eksdoc.kubernetes.api.ownership.applying import apply
 from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.kubernetes.api.schema import schema_of
@@ -29,9 +27,9 @@ from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
 from kubectl_eksdoc.model.api_objects import Applied, Conflict, Conflicting, Doc, at, with_value
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
-from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.coredns import COREFILE
 from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.session.session import ClusterSession
 
 
 class ConfigMaps(Protocol):
@@ -91,11 +89,9 @@ class Ready:
 
 
 def ready(
+    session: ClusterSession,
     facts: DnsFacts,
     wishes: Wishes,
-    eks: EksCluster,
-    objects: Objects,
-    judge: JudgeBy,
     force: bool = False,
     accepted: Collection[str] = (),
 ) -> Ready:
@@ -104,7 +100,7 @@ def ready(
     Raises:
         ClusterError: the cluster cannot be talked to.
     """
-    change = changed(facts, wishes, eks.version)
+    change = changed(facts, wishes, session.believed.cluster.version)
     guards = tuple(Guard(each.why, each.hint) for each in change.refusals)
     if change.managed and force:
         why = "the Corefile is the add-on's: a hand edit is put back by its next update with OVERWRITE"
@@ -113,29 +109,27 @@ def ready(
         return Ready(change, guards=guards)
     if change.managed:
         assert isinstance(facts.addon, AddonSide), "else it is not managed"
-        return _of_addon(facts, facts.addon, change, eks, objects, judge, accepted)
+        return _of_addon(session, facts, facts.addon, change, accepted)
     return _of_map(facts, change, force)
 
 
 def _of_addon(
+    session: ClusterSession,
     facts: DnsFacts,
     side: AddonSide,
     change: Change,
-    eks: EksCluster,
-    objects: Objects,
-    judge: JudgeBy,
     accepted: Collection[str],
 ) -> Ready:
     """With NONE, which refuses to overwrite fields of other owners; with OVERWRITE only where one of them
     has what is set. What else people have set goes with it as far as a value keeps it."""
     asked = Asked(Mode.NONE, change.values)
-    found = prepared(facts.cluster, eks, side, objects, asked, True, judge)
+    found = prepared(session, side, asked, True)
     kept = _keeping(found.plan, change)
     if kept != change.values:
         asked = Asked(Mode.NONE, kept)
-        found = prepared(facts.cluster, eks, side, objects, asked, True, judge)
+        found = prepared(session, side, asked, True)
     if found.plan.conflict:
-        found = prepared(facts.cluster, eks, side, objects, Asked(Mode.OVERWRITE, kept), True, judge)
+        found = prepared(session, side, Asked(Mode.OVERWRITE, kept), True)
     guards = (*found.guards, *not_accepted(found.plan, change, accepted), *_grace(facts, change, found.plan))
     return Ready(change, found, guards=guards)
 

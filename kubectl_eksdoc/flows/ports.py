@@ -2,76 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
 from kubectl_eksdoc.kubernetes.news import News
 from kubectl_eksdoc.model.acts import Act, Cordon, Errand, OfPod
-from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, Update, UpdateCall
-from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import Begun, Entries, Entry, Held, Phase, RunSummary
-from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.placing import NotMade, Owner, PodStand
-from kubectl_eksdoc.model.pods import Container, LogOf
+from kubectl_eksdoc.session.ports import ClusterReader
 from kubectl_eksdoc.simulator.kubelets import Pace
 from kubectl_eksdoc.simulator.mishaps import Befallen
-
-
-class ClusterReader(Protocol):
-    """A cluster, a dump of one, or the demo."""
-
-    def read(self, resources: Sequence[Resource]) -> Cluster:
-        """Read all objects of `resources`; what cannot be read is said in `Cluster.reads`.
-
-        Raises:
-            ClusterError: the cluster refused or cannot be reached at all.
-            SnapshotError: the dump cannot be read.
-        """
-        ...
-
-
-class Objects(Protocol):
-    """Single objects as they are: of a cluster, a dump of one, or the demo."""
-
-    def one(self, of: Named) -> Doc | Absent | Unknown:
-        """The document with its managedFields; `Unknown.missing` is the right without which it is not had.
-
-        Raises:
-            ClusterError: the cluster cannot be talked to.
-        """
-        ...
-
-
-class Histories(Protocol):
-    """Objects in which a controller keeps what its own were like before: of a cluster, a dump of one, or the demo."""
-
-    def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
-        """All of a namespace; `Unknown.missing` is the right without which they are not had.
-
-        Raises:
-            ClusterError: the cluster cannot be talked to.
-        """
-        ...
-
-
-class InsidePods(Protocol):
-    """What some pods are made of, and what they print: of a cluster, a dump of one (which has no logs), or the demo.
-    One pod that is not had says nothing of the others."""
-
-    def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
-        """Of each (``namespace/name``) in its order; `Unknown.missing` is the right without which they are not had.
-
-        Raises:
-            ClusterError: the cluster cannot be talked to.
-        """
-        ...
-
-    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
-        """The last lines of each. Raises: as `containers`."""
-        ...
 
 
 class AddonEks(Protocol):

@@ -255,19 +255,13 @@ FORMAT = 1
 LARGEST_UPDATE_JOURNAL = 64 << 20
 
 
-def updates_folder(environ: Mapping[str, str], home: str) -> Path:
+UPDATES, FIXES, DNS = "addon-updates", "metadata-fixes", "dns-changes"
+"""Of add-ons, of the metadata service, and of a CoreDNS that EKS does not manage."""
+
+
+def changes_folder(kind: str, environ: Mapping[str, str], home: str) -> Path:
     """Raises LocalJournalError: there is no home."""
-    return state_folder(environ, home) / "addon-updates"
-
-
-def fixes_folder(environ: Mapping[str, str], home: str) -> Path:
-    """Of fixes of the metadata service. Raises LocalJournalError: there is no home."""
-    return state_folder(environ, home) / "metadata-fixes"
-
-
-def dns_folder(environ: Mapping[str, str], home: str) -> Path:
-    """Of changes of a CoreDNS that EKS does not manage. Raises LocalJournalError: there is no home."""
-    return state_folder(environ, home) / "dns-changes"
+    return state_folder(environ, home) / kind
 
 
 class UpdateJournalFile:

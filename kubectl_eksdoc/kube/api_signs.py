@@ -142,14 +142,14 @@ _HASTY = Patience(tries=2, tries_to_connect=2)
 
 
 class KarpenterSigns:
-    """A `flows.interruption.Signs`. Mutable: it holds a connection."""
+    """A `session.ports.Signs`. Mutable: it holds a connection."""
 
     def __init__(self, connection: Connection, around: Surroundings | None = None, patience: Patience = _HASTY) -> None:
         """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
         self._transport = Transport(connect(connection, around or of_this_process()), patience)
 
     def events(self) -> tuple[SpotEvent, ...] | Unknown:
-        """As `flows.interruption.Signs.events`."""
+        """As `session.ports.Signs.events`."""
         found: list[SpotEvent] = []
         for reason in _REASONS:
             query = {"fieldSelector": f"reason={reason},involvedObject.kind=Node", "limit": "500"}
@@ -166,7 +166,7 @@ class KarpenterSigns:
         return tuple(found)
 
     def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
-        """As `flows.interruption.Signs.metrics`."""
+        """As `session.ports.Signs.metrics`."""
         namespace, _, name = pod.partition("/")
         path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}:{port}/proxy/metrics"
         try:

@@ -41,18 +41,18 @@ _HASTY = Patience(tries=2, tries_to_connect=2)
 
 
 class InsidePods:
-    """A `flows.ports.InsidePods`. Mutable: it holds a connection."""
+    """A `session.ports.InsidePods`. Mutable: it holds a connection."""
 
     def __init__(self, connection: Connection, around: Surroundings | None = None, patience: Patience = _HASTY) -> None:
         """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
         self._transport = Transport(connect(connection, around or of_this_process()), patience)
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
-        """As `flows.ports.InsidePods.containers`."""
+        """As `session.ports.InsidePods.containers`."""
         return {pod: found() for pod, found in zip(pods, in_order(self._pod, pods, _AT_ONCE), strict=True)}
 
     def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
-        """As `flows.ports.InsidePods.logs`."""
+        """As `session.ports.InsidePods.logs`."""
         return {log: found() for log, found in zip(asked, in_order(self._log, asked, _AT_ONCE), strict=True)}
 
     def close(self) -> None:

@@ -27,14 +27,14 @@ READ = {resource.kind: resource for resource in kinds.SINGLE}
 
 
 class SingleObjects:
-    """A `flows.ports.Objects`. Mutable: it holds a connection."""
+    """A `session.ports.Objects`. Mutable: it holds a connection."""
 
     def __init__(self, connection: Connection, around: Surroundings | None = None) -> None:
         """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
         self._transport = Transport(connect(connection, around or of_this_process()))
 
     def one(self, of: Named) -> Doc | Absent | Unknown:
-        """As `flows.ports.Objects.one`."""
+        """As `session.ports.Objects.one`."""
         resource = READ[of.kind]
         right = f"{VERB} {resource.full_name}"
         try:
@@ -68,7 +68,7 @@ EVERY = ""
 
 
 class NamespaceLists:
-    """A `flows.ports.Histories`. Mutable: it holds a connection, and what it has read once."""
+    """A `session.ports.Histories`. Mutable: it holds a connection, and what it has read once."""
 
     def __init__(self, connection: Connection, around: Surroundings | None = None) -> None:
         """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
@@ -77,7 +77,7 @@ class NamespaceLists:
         self._read: dict[tuple[Resource, str], tuple[Doc, ...] | Unknown] = {}
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
-        """As `flows.ports.Histories.listed`."""
+        """As `session.ports.Histories.listed`."""
         key = resource, namespace
         if key not in self._read:
             self._read[key] = self._listed(resource, namespace)

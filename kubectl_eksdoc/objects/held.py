@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Protocol
 
 import msgspec
 
@@ -25,16 +24,23 @@ from kubectl_eksdoc.objects.structs import Object
 # Single objects, and lists of a few kinds, out of all that a reader reads: what was asked for is kept as it is.
 
 
-class HeldObjects(RawObjects):
-    """A `flows.ports.Objects` and a `flows.ports.Histories` over what a reader has read into it. Mutable. `where`:
-    ``the snapshot x``; `lists` are kept as a whole, in the namespaces of the objects that are `wanted`."""
+_OF_KARPENTER = ("ConfigMap", "Deployment", "ServiceAccount")
 
-    def __init__(self, wanted: Collection[Named], where: str, lists: Collection[Resource] = ()) -> None:
+
+class HeldObjects(RawObjects):
+    """A `session.ports.Objects` and a `session.ports.Histories` over what a reader has read into it. Mutable. `where`:
+    ``the snapshot x``; `lists` are kept as a whole, in the namespaces of the objects that are `wanted`. `karpenter`:
+    what may be of its installation is kept, too; its name is known only after a first look."""
+
+    def __init__(
+        self, wanted: Collection[Named], where: str, lists: Collection[Resource] = (), karpenter: bool = False
+    ) -> None:
         super().__init__()
+        self._installed = frozenset(_OF_KARPENTER if karpenter else ())
         self._wanted = frozenset(wanted)
         self._namespaces = {of.namespace for of in wanted}
         self._whole = {resource.kind for resource in lists}
-        self._kinds = {of.kind for of in wanted} | self._whole
+        self._kinds = {of.kind for of in wanted} | self._whole | self._installed
         self._lists: dict[tuple[str, str], list[Doc]] = {}
         self._where = where
         self._kept: dict[Named, Doc] = {}
@@ -62,15 +68,17 @@ class HeldObjects(RawObjects):
         doc = document(raw)
         if doc is not None:
             whole = {**doc, "kind": kind, "apiVersion": api_version}
-            where = kind, named(whole).namespace
+            of = named(whole)
+            where = kind, of.namespace
             self._seen.add(where)
             if kind in self._whole and where[1] in self._namespaces:
                 self._lists.setdefault(where, []).append(whole)
-            if named(whole) in self._wanted:
-                self._kept[named(whole)] = whole
+            installed = kind in self._installed and (kind != "ConfigMap" or "karpenter" in of.name)
+            if installed or of in self._wanted:
+                self._kept[of] = whole
 
     def one(self, of: Named) -> Doc | Absent | Unknown:
-        """As `flows.ports.Objects.one`; of a kind without any object of the namespace nothing is known."""
+        """As `session.ports.Objects.one`; of a kind without any object of the namespace nothing is known."""
         found = self._kept.get(of)
         if found is not None:
             return found
@@ -79,7 +87,7 @@ class HeldObjects(RawObjects):
         return Unknown(f"{self._where} holds no {of.kind}" + (f" of namespace {of.namespace}" if of.namespace else ""))
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
-        """As `flows.ports.Histories.listed`; of a kind without any object of the namespace nothing is known."""
+        """As `session.ports.Histories.listed`; of a kind without any object of the namespace nothing is known."""
         found = self._lists.get((resource.kind, namespace))
         if found is None:
             return Unknown(f"{self._where} holds no {resource.kind} of namespace {namespace}")
@@ -90,14 +98,14 @@ class HeldObjects(RawObjects):
 
 
 class HeldPods:
-    """A `flows.ports.InsidePods`. `read` reads the pods into what it is given; `where`: ``the snapshot x``."""
+    """A `session.ports.InsidePods`. `read` reads the pods into what it is given; `where`: ``the snapshot x``."""
 
     def __init__(self, read: Callable[[RawObjects], object], where: str) -> None:
         self._read = read
         self._where = where
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
-        """As `flows.ports.InsidePods.containers`."""
+        """As `session.ports.InsidePods.containers`."""
         wanted = _Wanted(pods)
         try:
             if pods:
@@ -107,7 +115,7 @@ class HeldPods:
         return {pod: self._containers(pod, wanted.kept.get(pod)) for pod in pods}
 
     def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, Unknown]:
-        """As `flows.ports.InsidePods.logs`."""
+        """As `session.ports.InsidePods.logs`."""
         return dict.fromkeys(asked, Unknown(f"{self._where} holds no logs"))
 
     def _containers(self, pod: str, raw: bytes | None) -> tuple[Container, ...] | Absent | Unknown:
@@ -150,17 +158,12 @@ _decode = msgspec.json.Decoder(Object).decode
 # Several that keep objects of one dump, each its own, filled while a reader goes through it once.
 
 
-class _One(Protocol):
-    def one(self, of: Named) -> Doc | Absent | Unknown: ...
-
-
 class HeldTogether(RawObjects):
-    """A `flows.ports.Objects` over others: the first that knows an object tells it. Mutable."""
+    """Mutable."""
 
-    def __init__(self, keepers: Sequence[RawObjects], tellers: Sequence[_One]) -> None:
+    def __init__(self, keepers: Sequence[RawObjects]) -> None:
         super().__init__()
         self._keepers = keepers
-        self._tellers = tellers
 
     def add_page(self, resource: Resource, body: bytes) -> None:
         for each in self._keepers:
@@ -178,75 +181,38 @@ class HeldTogether(RawObjects):
         for each in self._keepers:
             each.forget(resource)
 
-    def one(self, of: Named) -> Doc | Absent | Unknown:
-        """As `flows.ports.Objects.one`. That one of them has none is an answer only where nobody has it."""
-        answers = [each.one(of) for each in self._tellers]
-        found = [each for each in answers if not isinstance(each, (Absent, Unknown))]
-        absent = [each for each in answers if isinstance(each, Absent)]
-        return (found or absent or answers)[0]
+
+# What of a dump tells of interruptions, besides its objects: kept while a reader goes through it.
 
 
-# What of a dump the handling of interruptions is judged by, besides its lists: kept while a reader goes through it.
-
-
-_KINDS = ("ConfigMap", "Deployment", "ServiceAccount")
-_EVENT = "Event"
-
-
-class HeldKarpenter(RawObjects):
-    """A `flows.ports.Objects` and a `flows.interruption.Signs` over what a reader has read into it. Mutable. `where`:
-    ``the snapshot x``."""
+class HeldSigns(RawObjects):
+    """A `session.ports.Signs` over what a reader has read into it. Mutable. `where`: ``the snapshot x``."""
 
     def __init__(self, where: str) -> None:
         super().__init__()
         self._where = where
-        self._kept: dict[Named, Doc] = {}
-        self._seen: set[tuple[str, str]] = set()
         self._events: list[SpotEvent] = []
         self._has_events = False
 
     def add_page(self, resource: Resource, body: bytes) -> None:
-        if resource.kind in _KINDS:
-            for raw in each_of(body):
-                self.add_item(resource, raw)
+        """Events are of no list that is read."""
 
     def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
-        self._keep(resource.kind, resource.api_version, raw)
+        self.add_other(resource.kind, resource.api_version, raw)
 
     def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
-        self._keep(kind, api_version, raw)
-
-    def _keep(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
-        if kind not in (*_KINDS, _EVENT):
-            return
-        doc = document(raw)
-        if doc is None:
-            return
-        if kind == _EVENT:
+        doc = document(raw) if kind == EVENTS.kind else None
+        if doc is not None:
             self._has_events = True
             event = spot_event(doc)
             self._events += [event] if event is not None else []
-            return
-        of = named({**doc, "kind": kind, "apiVersion": api_version})
-        self._seen.add((kind, of.namespace))
-        if kind != "ConfigMap" or "karpenter" in of.name:
-            self._kept[of] = doc
-
-    def one(self, of: Named) -> Doc | Absent | Unknown:
-        """As `flows.ports.Objects.one`; of a kind without any object of the namespace nothing is known."""
-        found = self._kept.get(of)
-        if found is not None:
-            return found
-        if (of.kind, of.namespace) in self._seen:
-            return Absent(f"{self._where} has no {of}")
-        return Unknown(f"{self._where} holds no {of.kind} of namespace {of.namespace}")
 
     def events(self) -> tuple[SpotEvent, ...] | Unknown:
-        """As `flows.interruption.Signs.events`."""
+        """As `session.ports.Signs.events`."""
         return tuple(self._events) if self._has_events else Unknown(f"{self._where} holds no Events")
 
     def metrics(self, pod: str, port: int) -> Unknown:
-        """As `flows.interruption.Signs.metrics`."""
+        """As `session.ports.Signs.metrics`."""
         return Unknown(f"{self._where} holds nothing of what {pod} counts (port {port})")
 
 

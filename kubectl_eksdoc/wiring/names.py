@@ -9,11 +9,12 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass
+from functools import partial
 from time import monotonic, sleep, time
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.model.names import Kind, Name
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,21 +93,21 @@ def runs_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
 
 
 def addon_updates_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
-    from kubectl_eksdoc.host.journals import updates_folder
+    from kubectl_eksdoc.host.journals import UPDATES, changes_folder
 
-    return _journals(updates_folder, environ, home)
+    return _journals(partial(changes_folder, UPDATES), environ, home)
 
 
 def metadata_fixes_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
-    from kubectl_eksdoc.host.journals import fixes_folder
+    from kubectl_eksdoc.host.journals import FIXES, changes_folder
 
-    return _journals(fixes_folder, environ, home)
+    return _journals(partial(changes_folder, FIXES), environ, home)
 
 
 def dns_changes_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
-    from kubectl_eksdoc.host.journals import dns_folder
+    from kubectl_eksdoc.host.journals import DNS, changes_folder
 
-    return _journals(dns_folder, environ, home)
+    return _journals(partial(changes_folder, DNS), environ, home)
 
 
 def _journals(folder_of: FolderOf, environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
@@ -161,8 +162,7 @@ def _read(asked: Asked, environ: Mapping[str, str], home: str) -> tuple[Name, ..
         # Nobody sits there whom a credential plugin could ask.
         return names.names_of(asked.connection, asked.kind, asked.namespace, Surroundings(environ, home))
     from kubectl_eksdoc.model import kinds
-    from kubectl_eksdoc.wiring.metadata import namespace_of
-    from kubectl_eksdoc.wiring.sources import open_reader
+    from kubectl_eksdoc.session.sources import namespace_of, open_reader
 
     namespace = asked.namespace
     if asked.kind is Kind.PODS and not namespace:
@@ -175,10 +175,10 @@ def _addons(asked: Asked) -> tuple[Name, ...]:
     from kubectl_eksdoc.aws.eks import addon_names
     from kubectl_eksdoc.kube.identity import AwsWanted
     from kubectl_eksdoc.model.asked import Unknown
-    from kubectl_eksdoc.wiring.aws import open_aws_or_none
+    from kubectl_eksdoc.session.session import ClusterNeeds, SessionRequest, open_session
 
-    of = open_aws_or_none(asked.source, asked.connection, AwsWanted(*asked.aws))
-    found = of if isinstance(of, Unknown) else addon_names(of)
+    opening = SessionRequest(asked.source, asked.connection, AwsWanted(*asked.aws), ClusterNeeds("addon-diff", ()))
+    found = open_session(opening).ask(addon_names)
     return () if isinstance(found, Unknown) else tuple(Name(name, "in this cluster") for name in found)
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
+from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.embedded.faults.registry import Chosen

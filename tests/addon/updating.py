@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.addon_diff.facts import Asked
 from kubectl_eksdoc.addon_diff.modes import Mode
+from kubectl_eksdoc.addon_diff.read import Prepared, prepared
 from kubectl_eksdoc.addon_diff.run.ended import Ended
 from kubectl_eksdoc.addon_diff.run.expectations import expected_of
 from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.errors import AwsError, ClusterError
-from kubectl_eksdoc.flows.addon_sending import Prepared, prepared
 from kubectl_eksdoc.flows.addon_update import Following, World, carry_out
 from kubectl_eksdoc.model.api_objects import Doc, Named
 from kubectl_eksdoc.model.asked import Absent, Unknown
@@ -22,8 +22,10 @@ from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.aws.targets import TargetGroup
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.render.addon.commands import as_json
+from kubectl_eksdoc.session.session import Observed
 from tests.addon.stand_in.service import AddonService
 from tests.builders import NOW, a_cluster, a_node, a_pod
+from tests.sessions import sees
 
 CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "", "ACTIVE", "", "")
 PODS = (a_pod("payment", node="n-0"),)
@@ -181,7 +183,8 @@ class Case:
         )
         asked = Asked(Mode(self.mode), self.values)
         cluster = a_cluster(nodes=[a_node("n-0")], pods=list(PODS))
-        return prepared(cluster, CLUSTER, side, self.objects, asked, self.as_asked, lambda schema, values: ())
+        session = Observed(cluster, sees(CLUSTER), self.objects)  # type: ignore[arg-type]
+        return prepared(session, side, asked, self.as_asked)
 
     def world(self) -> World:
         return World(

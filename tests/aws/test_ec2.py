@@ -21,7 +21,7 @@ from kubectl_eksdoc.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.wiring.aws import DemoAnswers
+from kubectl_eksdoc.session.aws import DemoAnswers
 from tests.aws.answers import Scripted, sees
 from tests.aws.test_live import live, prod
 

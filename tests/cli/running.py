@@ -11,13 +11,13 @@ from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import EksdocError
-from kubectl_eksdoc.flows.ports import ClusterReader
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.journal import Entries, RunSummary
 from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.session.ports import ClusterReader
+from kubectl_eksdoc.session.sources import Progress, SourceChoice
 from kubectl_eksdoc.wiring.runs import Keeping
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node
 
 

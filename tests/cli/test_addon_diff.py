@@ -16,7 +16,7 @@ from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.host.archives.snapshot import STEM
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.objects.raw_objects import RawObjects
-from kubectl_eksdoc.wiring.aws import DemoAnswers
+from kubectl_eksdoc.session.aws import DemoAnswers
 from tests.builders import NOW
 from tests.cli.running import run_cli
 

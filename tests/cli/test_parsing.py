@@ -12,7 +12,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.selectors import parse as parse_selector
 from kubectl_eksdoc.model.versions import Version
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 from tests.cli.running import FakeSource, run_cli
 
 

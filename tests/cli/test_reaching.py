@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubectl_eksdoc.cli.opening import reach, words
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.model.connection import IN_CLUSTER, Connection
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 
 LIVE = SourceChoice()
 

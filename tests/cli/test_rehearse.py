@@ -26,7 +26,7 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.embedded.faults.registry import ALL
 from kubectl_eksdoc.embedded.served import USERS, kubeconfig, tokens, write
 from kubectl_eksdoc.model.journal import Entries, Note, Noted
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import Faults, Serving
 from tests.builders import NOW
 from tests.cli.running import Ran, Terminal, run_cli

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.wiring.sources import open_reader
+from kubectl_eksdoc.session.sources import open_reader
 from tests.cli.edited_snapshots import Edit, edited
 from tests.cli.running import FakeSource, run_cli
 from tests.examples import one_in

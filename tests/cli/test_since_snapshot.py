@@ -14,7 +14,7 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.cli import exits
-from kubectl_eksdoc.wiring.sources import open_reader
+from kubectl_eksdoc.session.sources import open_reader
 from tests.cli.edited_snapshots import Edit, edited
 from tests.cli.running import FakeSource, Ran, run_cli
 from tests.examples import one_in

@@ -12,7 +12,7 @@ from kubectl_eksdoc.flows.drain import READS
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.wiring.sources import SourceChoice, open_reader
+from kubectl_eksdoc.session.sources import SourceChoice, open_reader
 
 
 def test_the_demo() -> None:

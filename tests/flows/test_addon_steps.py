@@ -9,20 +9,17 @@ from typing import Any
 from kubectl_eksdoc.addon_diff.facts import Asked
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.read import plan_steps
 from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.flows.addon import plan_steps
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import VersionSide
 from kubectl_eksdoc.model.aws.configuration import Broken
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.render.addon.commands import next_update
 from kubectl_eksdoc.render.addon.steps import in_short
-from kubectl_eksdoc.wiring.addons import AddonWorld
 from tests.addon_diff.incident import EARLY_DEMUX, POD_ENI, version
 from tests.addon_diff.test_plan import WANTED, facts, planned
 from tests.raw_facts import DATA
-
-JUDGE = AddonWorld.judge
 
 
 def side(name: str) -> VersionSide:
@@ -34,7 +31,7 @@ def side(name: str) -> VersionSide:
 def steps(*names: str, mode: Mode = Mode.OVERWRITE, **more: Any) -> tuple[AddonPlan, ...]:
     """From v1.11.0 on."""
     whole = planned(facts(now=version("v1.11.0"), target=version(names[-1]), **more), Asked(mode))
-    return plan_steps(whole, [side(name) for name in names], JUDGE)
+    return plan_steps(whole, [side(name) for name in names])
 
 
 def test_each_step_starts_where_the_one_before_it_ended() -> None:

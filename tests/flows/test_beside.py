@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from kubectl_eksdoc.flows.beside import Ports, Recording
 from kubectl_eksdoc.model.api_objects import Named
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.pods import LogOf
+from kubectl_eksdoc.session.session import Observed
+from kubectl_eksdoc.snapshot.recording import Recording
+from tests.builders import a_cluster
 
 WEB, API = Named("v1", "ConfigMap", "shop", "web"), Named("v1", "ConfigMap", "shop", "api")
 ONE, OTHER = LogOf("shop", "web-0", "web"), LogOf("shop", "web-1", "web")
@@ -50,7 +52,7 @@ class Keeper:
 def test_nothing_is_asked_twice_and_the_answer_stays_whole() -> None:
     cluster: Any = Cluster()
     keeper: Any = Keeper()
-    recording = Recording(Ports(cluster, cluster, cluster, cluster, cluster, cluster), keeper)
+    recording = Recording(Observed(a_cluster(), Unknown("not asked"), cluster), keeper)  # type: ignore[arg-type]
     for _ in range(2):
         assert [recording.one(of) for of in (WEB, API)] == [{"of": "web"}, {"of": "api"}]
         assert recording.logs([ONE]) == {ONE: "secret of web-0"}

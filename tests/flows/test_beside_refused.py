@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.flows.beside import Ports, Recording
 from kubectl_eksdoc.model.api_objects import Doc, Named
 from kubectl_eksdoc.model.api_usage import KindTold, Release
 from kubectl_eksdoc.model.asked import Absent, Unknown
@@ -13,6 +12,9 @@ from kubectl_eksdoc.model.changes import ChangesTold
 from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.model.kinds import PODS, REPLICA_SETS, Resource
 from kubectl_eksdoc.model.pods import Container, LogOf
+from kubectl_eksdoc.session.session import Observed
+from kubectl_eksdoc.snapshot.recording import Recording
+from tests.builders import a_cluster
 
 
 def no(right: str) -> Unknown:
@@ -67,7 +69,7 @@ class KeepsAll:
 
 def test_each_missing_right_is_named_once() -> None:
     nobody = Nobody()
-    recording = Recording(Ports(nobody, nobody, nobody, nobody, nobody, nobody), KeepsAll())
+    recording = Recording(Observed(a_cluster(), Unknown("not asked"), nobody), KeepsAll())
     assert recording.refused() == {}
     recording.one(Named("v1", "ConfigMap", "kube-system", "coredns"))
     recording.listed(REPLICA_SETS, "kube-system")

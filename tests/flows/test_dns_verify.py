@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from kubectl_eksdoc.coredns_lameduck.read import Verifying, failed_before, verified
 from kubectl_eksdoc.coredns_lameduck.run import Taken, Verified, Wanted
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.flows.dns import Verifying, failed_before, verified
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.pods import Pod
 from tests.addon.updating import Time

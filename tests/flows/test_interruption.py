@@ -6,15 +6,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from kubectl_eksdoc.flows.interruption import Around, interruption_facts, look_at_interruption
 from kubectl_eksdoc.interruption.plan import Wish
+from kubectl_eksdoc.interruption.read import interruption_facts, look_at_interruption
 from kubectl_eksdoc.model.api_objects import Doc, Named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.queues import InterruptionKeys, InterruptionTold
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.interruption import KarpenterInstall, SpotEvent
 from kubectl_eksdoc.model.pods import Container, LogOf
 from tests.builders import a_cluster, a_pod
-from tests.interruption.healthy import PLACE, ROLE, a_queue, a_spot_node, told
+from tests.interruption.healthy import ROLE, a_queue, a_spot_node, told
+from tests.sessions import Answered
 
 LABELS = {"app.kubernetes.io/name": "karpenter", "pod-template-hash": "abc"}
 KARPENTER = a_pod("karpenter-abc-1", "kube-system", owner="ReplicaSet/karpenter-abc", labels=LABELS)
@@ -79,9 +81,8 @@ class Everybody:
         }
         return InterruptionTold(**{name: getattr(self.aws, name) for name, yes in wanted.items() if yes})
 
-    @property
-    def around(self) -> Around:
-        return Around(self, self, self, self.tell, PLACE)
+    def session(self, cluster: Cluster) -> Answered:
+        return Answered(cluster, self.tell, self)
 
     @property
     def rounds(self) -> list[InterruptionKeys]:
@@ -95,7 +96,7 @@ SPOT = a_spot_node("spot-0", provider_id="aws:///eu-west-1a/i-0123")
 def test_two_rounds_and_nothing_twice() -> None:
     who = Everybody({"Deployment": deployment(INTERRUPTION_QUEUE="prod"), "ServiceAccount": ACCOUNT})
     cluster = a_cluster(nodes=[SPOT], pods=[KARPENTER])
-    facts = interruption_facts(cluster, who.around)
+    facts = interruption_facts(who.session(cluster))
     first, second = who.rounds
     assert (first.queue, first.rules, first.account, first.instances) == (
         "prod",
@@ -112,45 +113,45 @@ def test_two_rounds_and_nothing_twice() -> None:
 
 def test_one_that_ended_is_asked_why() -> None:
     who = Everybody({"Deployment": deployment(INTERRUPTION_QUEUE="prod")}, ended=True)
-    assert interruption_facts(a_cluster(pods=[KARPENTER]), who.around).logs == {
+    assert interruption_facts(who.session(a_cluster(pods=[KARPENTER]))).logs == {
         POD: "controller True\ncontroller False"
     }
 
 
 def test_what_one_said_that_ended_is_over_where_the_next_one_serves() -> None:
     who = Everybody({"Deployment": deployment(INTERRUPTION_QUEUE="prod")}, ended=True, ready=True)
-    assert interruption_facts(a_cluster(pods=[KARPENTER]), who.around).logs == {POD: "controller False"}
+    assert interruption_facts(who.session(a_cluster(pods=[KARPENTER]))).logs == {POD: "controller False"}
 
 
 def test_without_spot_nodes_nobody_is_asked_for_notices() -> None:
     who = Everybody({"Deployment": deployment(INTERRUPTION_QUEUE="prod")})
-    interruption_facts(a_cluster(pods=[KARPENTER]), who.around)
+    interruption_facts(who.session(a_cluster(pods=[KARPENTER])))
     assert "events" not in who.asked and not any(keys.instances for keys in who.rounds)
 
 
 def test_without_karpenter_only_notices_are_asked_for() -> None:
     who = Everybody({})
-    facts = interruption_facts(a_cluster(nodes=[SPOT]), who.around)
+    facts = interruption_facts(who.session(a_cluster(nodes=[SPOT])))
     assert [keys.instances for keys in who.rounds] == [("i-0123",)] and isinstance(facts.install, Absent)
 
 
 def test_a_deployment_that_may_not_be_read_leaves_the_rest() -> None:
     denied = Unknown("forbidden", "get deployments.apps")
     who = Everybody({"Deployment": denied})
-    facts = interruption_facts(a_cluster(nodes=[SPOT], pods=[KARPENTER]), who.around)
+    facts = interruption_facts(who.session(a_cluster(nodes=[SPOT], pods=[KARPENTER])))
     assert facts.install == denied and len(who.rounds) == 1
 
 
 def test_the_key_of_the_queue_is_asked_for_where_it_has_one() -> None:
     who = Everybody({"Deployment": deployment(INTERRUPTION_QUEUE="prod")}, told(queue=a_queue(key="alias/k")))
-    interruption_facts(a_cluster(pods=[KARPENTER]), who.around)
+    interruption_facts(who.session(a_cluster(pods=[KARPENTER])))
     assert [keys.key for keys in who.rounds] == ["", "alias/k"]
 
 
 def test_which_queue_is_asked_for() -> None:
     def name(wanted: str = "", **env: str) -> str:
         who = Everybody({"Deployment": deployment(**env)})
-        return interruption_facts(a_cluster(pods=[KARPENTER]), who.around, wanted).queue
+        return interruption_facts(who.session(a_cluster(pods=[KARPENTER])), wanted).queue
 
     assert name(INTERRUPTION_QUEUE="set", CLUSTER_NAME="other") == "set"
     assert name(CLUSTER_NAME="other") == "other" and name() == "prod", "then the cluster's"
@@ -158,7 +159,7 @@ def test_which_queue_is_asked_for() -> None:
     unknown = deployment()
     unknown["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{"secretRef": {"name": "s"}}]
     who = Everybody({"Deployment": unknown})
-    facts = interruption_facts(a_cluster(pods=[KARPENTER]), who.around)
+    facts = interruption_facts(who.session(a_cluster(pods=[KARPENTER])))
     assert facts.queue == "" and who.rounds[0].queue == ""
 
 
@@ -166,6 +167,6 @@ def test_a_second_karpenter_is_named() -> None:
     labels = {**LABELS}
     other = a_pod("k-abc-1", "infra", owner="ReplicaSet/k-abc", labels=labels)
     who = Everybody({"Deployment": deployment(INTERRUPTION_QUEUE="prod")})
-    plan = look_at_interruption(a_cluster(pods=[other, KARPENTER]), who.around, Wish())
+    plan = look_at_interruption(who.session(a_cluster(pods=[other, KARPENTER])), Wish())
     (finding,) = (each for each in plan.findings if each.code.name == "interruption-karpenter")
     assert finding.subject.name == "karpenter" and finding.status.value == "unknown"

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.flows.metadata import Scope, metadata_facts, plan_imds
+from kubectl_eksdoc.imds_probe.read import Scope, metadata_facts, plan_imds
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import (
     Image,
@@ -27,6 +27,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, Node
 from kubectl_eksdoc.model.pods import Calls
 from tests.builders import a_cluster, a_node, a_pod
+from tests.sessions import Answered, Nowhere
 
 ONE, TWO = MetadataOptions("required", 1), MetadataOptions("required", 2)
 OWN, ASG = TemplateRef("lt-own", version="7"), TemplateRef("lt-asg")
@@ -76,13 +77,16 @@ class Account:
             given |= {name: self._one(name, getattr(self._whole, name)) for name in ("account", "identities")}
         return MachinesTold(**given)
 
+    def session(self, of: Cluster | None = None) -> Answered:
+        return Answered(of or cluster(), self.tell, Nowhere())
+
     def _one(self, name: str, answer: object) -> object:
         return Unknown("IAM does not allow it", f"the:{name}") if name == self._refuse else answer
 
 
 def test_each_is_asked_once_and_what_it_names_after_it() -> None:
     account = Account()
-    metadata_facts(cluster(), account.tell)
+    metadata_facts(account.session(), cluster())
     assert [keys.account for keys in account.asked] == [True, False, False]
     assert account.asked[0].node_groups == ("green", "own") and len(account.asked[0].instances) == 3
     assert (account.asked[1].scaling_groups, account.asked[1].templates) == (("asg",), (OWN,))
@@ -96,12 +100,12 @@ def test_each_is_asked_once_and_what_it_names_after_it() -> None:
 def test_nodes_of_one_group_ask_for_its_template_once() -> None:
     many = a_cluster(nodes=[node(number, "own") for number in range(1000)])
     account = Account()
-    metadata_facts(many, account.tell)
+    metadata_facts(account.session(), many)
     assert sum(len(keys.templates) for keys in account.asked) == 1 and len(account.asked) <= 4
 
 
 def verdicts(refuse: str = "") -> dict[str, tuple[Reach, Reach]]:
-    plan = plan_imds(cluster(), Account(refuse).tell, 2)
+    plan = plan_imds(Account(refuse).session())
     return {group.alike.name: (group.alike.here.reach, group.alike.later.reach) for group in plan.groups}
 
 
@@ -129,7 +133,7 @@ LOST = {
 @pytest.mark.parametrize("refused", sorted(LOST))
 def test_what_is_refused_is_unknown_and_leaves_the_rest(refused: str) -> None:
     assert verdicts(refused) == {**verdicts(), **LOST[refused]}
-    findings = plan_imds(cluster(), Account(refused).tell, 2).findings
+    findings = plan_imds(Account(refused).session()).findings
     assert f"the:{refused}" in {found.missing for found in findings}, "the missing action is named"
 
 
@@ -164,4 +168,4 @@ def test_a_pod_of_that_name_elsewhere_is_named() -> None:
 
 def test_pods_that_were_not_scheduled_are_on_no_group() -> None:
     pending = replace(cluster(), pods=(a_pod("p", node=""),))
-    assert not any(group.affected for group in plan_imds(pending, Account().tell, 2).groups)
+    assert not any(group.affected for group in plan_imds(Account().session(pending)).groups)

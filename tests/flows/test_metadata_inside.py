@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from kubectl_eksdoc.flows.metadata import with_pods
 from kubectl_eksdoc.imds_probe.affected import Effect
 from kubectl_eksdoc.imds_probe.plan import plan_metadata
 from kubectl_eksdoc.imds_probe.programs import Started
+from kubectl_eksdoc.imds_probe.read import with_pods
 from kubectl_eksdoc.imds_probe.sources import MetadataFacts
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import Instance, MachinesTold, MetadataOptions

@@ -25,7 +25,7 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.metadata import Report
 from kubectl_eksdoc.model.placing import NotMade, Owner, PodStand
-from kubectl_eksdoc.wiring.metadata import open_ground
+from kubectl_eksdoc.wiring.changes import open_ground
 from tests.flows import probes
 from tests.flows.probes import Kubelet, Lab, Quick, a_node, connection, nodes_of, there
 

@@ -22,7 +22,7 @@ from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import BUDGETS, LEASES, NODES, PODS, KindRead, ReadState
 from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.objects import journal_lines
-from kubectl_eksdoc.wiring.sources import SourceChoice, open_reader
+from kubectl_eksdoc.session.sources import SourceChoice, open_reader
 
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)
 SCENE = Scene(

@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import LocalJournalError
-from kubectl_eksdoc.host.journals import UpdateJournalFile, read_update, updates, updates_folder
+from kubectl_eksdoc.host.journals import UPDATES, UpdateJournalFile, changes_folder, read_update, updates
 
 ENTRY = {"entry": "begun", "who": "änn"}
 
 
 def test_it_is_made_with_the_first_entry_and_for_its_owner_alone(tmp_path: Path) -> None:
-    folder = updates_folder({"XDG_STATE_HOME": str(tmp_path)}, "")
+    folder = changes_folder(UPDATES, {"XDG_STATE_HOME": str(tmp_path)}, "")
     journal = UpdateJournalFile(folder, "20261122-1")
     assert not folder.exists() and updates(folder) == ()
     journal.write(ENTRY)

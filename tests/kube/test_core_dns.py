@@ -11,7 +11,7 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.flows.dns_measure import Dns
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.coredns import DnsPod, DnsService, DnsStand, DnsWorkload
-from kubectl_eksdoc.wiring.core_dns import open_dns
+from kubectl_eksdoc.wiring.changes import open_dns
 from tests.flows.dns_labs import DnsLab, a_dns, until
 from tests.flows.probes import OTHER, connection
 

@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.metadata import OnClass
-from kubectl_eksdoc.wiring.metadata import node_classes_of
+from kubectl_eksdoc.wiring.changes import node_classes_of
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.flows.metadata_fix.fixed import TOKEN, Case

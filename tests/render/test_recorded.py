@@ -13,9 +13,9 @@ import pytest
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.ports import ClusterReader
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
 from kubectl_eksdoc.render.drain import DrainView, Look, render
+from kubectl_eksdoc.session.ports import ClusterReader
 from tests.render.test_same_rows import check_same_rows, check_wide_has_all
 from tests.render.test_schema import complaints
 from tests.render.test_width import too_wide

@@ -20,8 +20,9 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, Update
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.wiring.aws import DemoAnswers, open_aws
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.aws import DemoAnswers
+from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, SessionRequest, open_session
+from kubectl_eksdoc.session.sources import SourceChoice
 
 NAME = "demo-shop"
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)
@@ -29,7 +30,8 @@ LIST = b'{"apiVersion": "v1", "kind": "List", "items": []}'
 
 
 def opened(**source: Any) -> Any:
-    return open_aws(SourceChoice(**source), Connection(), AwsWanted())
+    needs = ClusterNeeds("addon-diff", (), aws=AwsUse.REQUIRED)
+    return open_session(SessionRequest(SourceChoice(**source), Connection(), AwsWanted(), needs)).aws
 
 
 def facts(of: Believed) -> tuple[Any, ...]:

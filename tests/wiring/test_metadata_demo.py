@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.metadata_service import POD, Reach
+from kubectl_eksdoc.amazon.metadata_service import Reach
 from kubectl_eksdoc.aws.believing import believed
-from kubectl_eksdoc.flows.metadata import KINDS, plan_imds
 from kubectl_eksdoc.imds_probe.affected import Effect
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan
+from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds
 from kubectl_eksdoc.imds_probe.sources import NodesAlike
-from kubectl_eksdoc.kube.identity import AwsWanted
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.aws.questions import Question
-from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.nodes import NodeOwner
-from kubectl_eksdoc.wiring.aws import DemoAnswers
-from kubectl_eksdoc.wiring.metadata import open_metadata
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.aws import DemoAnswers
+from tests.sessions import of_the_demo
 
 ONE, TWO, OLD = MetadataOptions("required", 1), MetadataOptions("required", 2), MetadataOptions("optional", 2)
 CUT, FREE = Reach.CUT_OFF, Reach.REACHABLE
@@ -30,8 +26,7 @@ CUT, FREE = Reach.CUT_OFF, Reach.REACHABLE
 
 @pytest.fixture(scope="module")
 def plan() -> MetadataPlan:
-    world = open_metadata(SourceChoice(demo=True), Connection(), AwsWanted(), None, KINDS)
-    return plan_imds(world.cluster, world.machines, POD, world.inside)
+    return plan_imds(of_the_demo(NEEDS))
 
 
 def group(plan: MetadataPlan, owner: NodeOwner, name: str) -> NodesAlike:
@@ -117,9 +112,9 @@ class SetSince(DemoAnswers):
 
 def test_a_default_of_the_account_comes_before_the_ami() -> None:
     """Somebody sets it: of what nobody else says, the next nodes are otherwise than those that run."""
-    opened = open_metadata(SourceChoice(demo=True), Connection(), AwsWanted(), None, KINDS)
-    aws = SetSince("imds-probe")
-    plan = plan_imds(opened.cluster, replace(opened, aws=believed(aws, aws.access)).machines, POD)
+    session, aws = of_the_demo(NEEDS), SetSince("imds-probe")
+    session.aws = believed(aws, aws.access)
+    plan = plan_imds(session)
     search = group(plan, NodeOwner.MANAGED, "search")
     assert (search.now.options, search.next.options) == (TWO, ONE) and search.changes
     assert search.next.by.startswith("hop limit by the account's default, tokens by the AMI (ImdsSupport v2.0)")

@@ -14,6 +14,7 @@ from kubectl_eksdoc.host.cache import KnownNames, content_of, known_in
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.names import Kind, Name
+from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.names import (
     OFFLINE,
     Asked,
@@ -24,7 +25,6 @@ from kubectl_eksdoc.wiring.names import (
     names_of,
     runs_here,
 )
-from kubectl_eksdoc.wiring.sources import SourceChoice
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, Reply, json_reply
 

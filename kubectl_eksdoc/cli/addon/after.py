@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, rights
-from kubectl_eksdoc.cli.addon import apply_options, reading
+from kubectl_eksdoc.cli.addon import apply_options
 from kubectl_eksdoc.cli.addon.request import addon_named
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, Forbidden, UsageError
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.model.aws.addons import AddonPast
-    from kubectl_eksdoc.wiring.addons import AddonWorld
+    from kubectl_eksdoc.session.session import ClusterSession
 
 NAME = "addon-diff --after"
 _OF_THE_NEXT = (
@@ -92,27 +92,21 @@ def look_back(request: AfterRequest, around: Surroundings) -> Answer:
         EksdocError: the cluster or AWS is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.addon_diff.rendering import every_object
+    from kubectl_eksdoc.addon_diff.read import HISTORIES, NEEDS, addon_names, look_back_on
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.flows.addon import KINDS
-    from kubectl_eksdoc.flows.addon_after import HISTORIES, look_back_on
     from kubectl_eksdoc.render.addon.after import FORMATS, AfterView
-    from kubectl_eksdoc.wiring.addons import Reading
 
     options = request.options
     FORMATS.check(options.output)
     try:
-        world = reading.opened(request, around, Reading(KINDS, every_object(), HISTORIES))
-        names = (request.addon,) if request.addon else world.names()
-        pasts = tuple(_pasts(world, names, request, around))
-        found = tuple(
-            look_back_on(world.cluster, world.eks, past, world.objects, world.histories, world.chart, world.judge)
-            for past in pasts
-        )
+        session = opening.opened(request, around, replace(NEEDS, histories=HISTORIES))
+        names = (request.addon,) if request.addon else addon_names(session)
+        pasts = tuple(_pasts(session, names, request, around))
+        found = tuple(look_back_on(session, past) for past in pasts)
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
-    opening.told(world, options, around)
-    view = AfterView(found, world.cluster, request.given, world.recognised)
+    opening.told(session, options, around)
+    view = AfterView(found, session.cluster, request.given, session.recognised)
     look = looks.decide(options, around.stdout, around.environ)
     code = opening.code(each for one in found for each in one.findings)
     if len(found) < len(names) and code == exits.CLEAN:
@@ -120,11 +114,15 @@ def look_back(request: AfterRequest, around: Surroundings) -> Answer:
     return Answer(FORMATS.render(view, options.output, look), code)
 
 
-def _pasts(world: AddonWorld, names: Sequence[str], request: AfterRequest, around: Surroundings) -> Iterator[AddonPast]:
+def _pasts(
+    session: ClusterSession, names: Sequence[str], request: AfterRequest, around: Surroundings
+) -> Iterator[AddonPast]:
     """Of one add-on, or of all: then what cannot be told of one is said, and takes no other with it."""
+    from kubectl_eksdoc.addon_diff.read import past_of
+
     for name in names:
         try:
-            yield world.past(name, request.update)
+            yield past_of(session, name, request.update)
         except (AwsDenied, AwsMissing) as error:
             if request.addon:
                 raise

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, rights
-from kubectl_eksdoc.cli.addon import following, reading
+from kubectl_eksdoc.cli.addon import following
 from kubectl_eksdoc.cli.addon.apply_options import Apply
 from kubectl_eksdoc.cli.addon.confirming import ASKS_EKS_NOTHING, confirm, still
 from kubectl_eksdoc.cli.addon.request import Request
@@ -16,10 +16,10 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.flows.addon_sending import Prepared
+    from kubectl_eksdoc.addon_diff.read import Prepared
     from kubectl_eksdoc.host.journals import UpdateJournalFile
     from kubectl_eksdoc.render.addon_update import UpdateView
-    from kubectl_eksdoc.wiring.addons import AddonWorld
+    from kubectl_eksdoc.session.session import ClusterSession
     from kubectl_eksdoc.wiring.runs import Keeping
 
 COMMAND = "addon-diff --apply"
@@ -37,10 +37,10 @@ class _Asking:
     def output(self) -> str:
         return self.request.options.output
 
-    def reached_by(self, world: AddonWorld) -> tuple[str, ...]:
+    def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
         if self.request.source.demo:
             return ("--demo", "--dry-run")  # nothing of it can be changed
-        return opening.with_aws(self.request.source, self.request.options, world.cluster.identity.context)
+        return opening.with_aws(self.request.source, self.request.options, session.cluster.identity.context)
 
 
 def applying(request: Request, apply: Apply, around: Surroundings) -> Answer:
@@ -56,10 +56,10 @@ def applying(request: Request, apply: Apply, around: Surroundings) -> Answer:
         check_writable(around.environ, COMMAND, "addon-diff without --apply reads only")
     asking = _Asking(request, apply, around)
     try:
-        world = _opened(asking)
+        session = _opened(asking)
         if apply.resume:
-            return following.resumed(request, apply, world, asking.reached_by(world), around)
-        return _applied(asking, world)
+            return following.resumed(request, apply, session, asking.reached_by(session), around)
+        return _applied(asking, session)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
 
@@ -77,25 +77,24 @@ def _check_source(request: Request, apply: Apply) -> None:
     )
 
 
-def _opened(asking: _Asking) -> AddonWorld:
-    from kubectl_eksdoc.addon_diff.rendering import every_object
-    from kubectl_eksdoc.flows.addon import KINDS
-    from kubectl_eksdoc.wiring.addons import Reading
+def _opened(asking: _Asking) -> ClusterSession:
+    from kubectl_eksdoc.addon_diff.read import NEEDS
 
-    world = reading.opened(asking.request, asking.around, Reading(KINDS, every_object()))
-    opening.told(world, asking.request.options, asking.around)
-    return world
+    session = opening.opened(asking.request, asking.around, NEEDS)
+    opening.told(session, asking.request.options, asking.around)
+    return session
 
 
-def _applied(asking: _Asking, world: AddonWorld) -> Answer:
+def _applied(asking: _Asking, session: ClusterSession) -> Answer:
     from kubectl_eksdoc.addon_diff.run.guards import acknowledgement, is_nothing, to_acknowledge
-    from kubectl_eksdoc.wiring.addon_updates import journal_of
+    from kubectl_eksdoc.host.journals import UPDATES
+    from kubectl_eksdoc.wiring.changes import journal_of
 
     around, apply = asking.around, asking.apply
-    ready = _prepared(asking, world)
+    ready = _prepared(asking, session)
     keeping = around.edges.keeping(around.edges.new_run_id(around.now()), "", around.environ)
-    journal = None if apply.dry else journal_of(keeping)
-    view = _view(asking, world, ready, journal, keeping)
+    journal = None if apply.dry else journal_of(keeping, UPDATES)
+    view = _view(asking, session, ready, journal, keeping)
     if apply.dry:
         around.note(ASKS_EKS_NOTHING)
         return Answer(_rendered(asking, view), _dry_code(ready))
@@ -107,27 +106,27 @@ def _applied(asking: _Asking, world: AddonWorld) -> Answer:
         around.note(f"nothing is sent: {'; '.join(guard.why for guard in ready.guards)}")
         return Answer(_as_data(asking, view), exits.FAILS)
     weighty = to_acknowledge(ready.plan)
-    confirm(world.eks.name, acknowledgement(ready.plan), view.changes, weighty, apply, around.ask)
-    _check_same(ready, _prepared(asking, world))
+    confirm(session.believed.cluster.name, acknowledgement(ready.plan), view.changes, weighty, apply, around.ask)
+    again = session.reobserve()
+    _check_same(session, ready, again, _prepared(asking, again))
     assert journal is not None, "it is no dry run"
-    words = asking.reached_by(world)
-    return following.carried_out(asking.request, apply, world, ready, view, (keeping, journal), words, around)
+    words = asking.reached_by(session)
+    return following.carried_out(asking.request, apply, again, ready, view, (keeping, journal), words, around)
 
 
-def _prepared(asking: _Asking, world: AddonWorld) -> Prepared:
+def _prepared(asking: _Asking, session: ClusterSession) -> Prepared:
     from kubectl_eksdoc.addon_diff.facts import Asked
     from kubectl_eksdoc.addon_diff.modes import Mode
-    from kubectl_eksdoc.flows.addon_sending import prepared
+    from kubectl_eksdoc.addon_diff.read import prepared, side_of
 
     request = asking.request
     values = None if request.values is None else asking.around.read_values(request.values)
-    side = world.side(request.addon, request.to)
-    asked = Asked(Mode(request.mode), values)
-    return prepared(world.cluster, world.eks, side, world.objects, asked, asking.apply.as_asked, world.judge)
+    side = side_of(session, request.addon, request.to)
+    return prepared(session, side, Asked(Mode(request.mode), values), asking.apply.as_asked)
 
 
-def _check_same(shown: Prepared, now: Prepared) -> None:
-    if shown.same != now.same:
+def _check_same(then: ClusterSession, shown: Prepared, again: ClusterSession, now: Prepared) -> None:
+    if then.believed.cluster.arn != again.believed.cluster.arn or shown.same != now.same:
         raise Drifted(
             "the add-on is not as it was when the plan was shown",
             ("Nothing was sent. Another client changed it, its values or its fields meanwhile: check again."),
@@ -135,7 +134,7 @@ def _check_same(shown: Prepared, now: Prepared) -> None:
 
 
 def _view(
-    asking: _Asking, world: AddonWorld, ready: Prepared, journal: UpdateJournalFile | None, keeping: Keeping
+    asking: _Asking, session: ClusterSession, ready: Prepared, journal: UpdateJournalFile | None, keeping: Keeping
 ) -> UpdateView:
     from kubectl_eksdoc.addon_diff.judging import calls
     from kubectl_eksdoc.addon_diff.run.guards import changing, to_acknowledge
@@ -154,15 +153,17 @@ def _view(
     )
     return UpdateView(
         sent,
-        world.cluster,
+        session.cluster,
         _given(asking),
         ready.plan,
         len(changing(ready.plan)),
         ready.guards,
         tuple(still(to_acknowledge(ready.plan), asking.apply.accepted)),
-        way_back_text(ready.back, world.eks.name, world.eks.region, file, asking.reached_by(world)),
+        way_back_text(
+            ready.back, session.believed.cluster.name, session.believed.cluster.region, file, asking.reached_by(session)
+        ),
         run="" if journal is None else keeping.run,
-        recognised=world.recognised,
+        recognised=session.recognised,
     )
 
 

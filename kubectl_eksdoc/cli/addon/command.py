@@ -10,8 +10,7 @@ from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.addon import after, apply_options
 from kubectl_eksdoc.cli.addon.applying import applying
 from kubectl_eksdoc.cli.addon.forecast import forecast
-from kubectl_eksdoc.cli.addon.reading import NAME
-from kubectl_eksdoc.cli.addon.request import Request
+from kubectl_eksdoc.cli.addon.request import NAME, Request
 from kubectl_eksdoc.cli.addon.terraform import TerraformRequest, judge_plan
 from kubectl_eksdoc.cli.fleet import Passed, over_fleet
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
@@ -78,7 +77,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="file with the configuration values of the update, JSON or YAML (default: keep the current values)",
     )
     group.add_argument(
-        "--all", action="switch", default=False, help="check check every add-on that EKS manages in this cluster"
+        "--all", action="switch", default=False, help="check check check every add-on that EKS manages in this cluster"
     )
     _add_looks(group)
     group.add_argument(

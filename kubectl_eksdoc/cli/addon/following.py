@@ -18,16 +18,16 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Drifted, LocalJournalError
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.addon_diff.read import Prepared
     from kubectl_eksdoc.addon_diff.run.ended import Ended
     from kubectl_eksdoc.addon_diff.run.expectations import Expected
     from kubectl_eksdoc.addon_diff.run.targets import Health
-    from kubectl_eksdoc.flows.addon_sending import Prepared
     from kubectl_eksdoc.flows.addon_update import Following, World
     from kubectl_eksdoc.host.journals import UpdateJournalFile
     from kubectl_eksdoc.model.api_objects import Doc
     from kubectl_eksdoc.model.aws.addons import UpdateCall
     from kubectl_eksdoc.render.addon_update import UpdateView, WayBackText
-    from kubectl_eksdoc.wiring.addons import AddonWorld
+    from kubectl_eksdoc.session.session import ClusterSession
     from kubectl_eksdoc.wiring.runs import Keeping
 
 _VALUES = ".values-of-before.json"
@@ -41,7 +41,7 @@ def values_file(journal: UpdateJournalFile) -> Path:
 def carried_out(
     request: Request,
     apply: Apply,
-    world: AddonWorld,
+    session: ClusterSession,
     ready: Prepared,
     view: UpdateView,
     written: tuple[Keeping, UpdateJournalFile],
@@ -49,14 +49,14 @@ def carried_out(
     around: Surroundings,
 ) -> Answer:
     """As `carry`."""
-    done, ended = carry(request, apply, world, ready, view, written, around)
-    return _answer(request, world, done, ended, reached_by, around)
+    done, ended = carry(request, apply, session, ready, view, written, around)
+    return _answer(request, session, done, ended, reached_by, around)
 
 
 def carry(
     request: Request,
     apply: Apply,
-    world: AddonWorld,
+    session: ClusterSession,
     ready: Prepared,
     view: UpdateView,
     written: tuple[Keeping, UpdateJournalFile],
@@ -78,9 +78,9 @@ def carry(
     if not isinstance(ready.back, Unknown):
         journal.beside(_VALUES, as_json(ready.back.values) + "\n")
     call = _call(ready, keeping)
-    begun = _begun(call, world, ready, keeping, view, around) | (more or {})
+    begun = _begun(call, session, ready, keeping, view, around) | (more or {})
     expected = expected_of(ready.plan, ready.sending.keeps)
-    with _followed(request, apply, world, expected, journal, around) as (what, edges):
+    with _followed(request, apply, session, expected, journal, around) as (what, edges):
         around.note(f"run {keeping.run}, journal {journal.path}")
         around.note("from here on EKS does it: Ctrl-C stops only that it is followed")
         ended = carry_out(call, begun, what, edges)
@@ -97,7 +97,7 @@ def _call(ready: Prepared, keeping: Keeping) -> UpdateCall:
 
 
 def _begun(
-    call: UpdateCall, world: AddonWorld, ready: Prepared, keeping: Keeping, view: UpdateView, around: Surroundings
+    call: UpdateCall, session: ClusterSession, ready: Prepared, keeping: Keeping, view: UpdateView, around: Surroundings
 ) -> Doc:
     """The first line of the journal: what somebody else needs who looks at it later. Values as they are stand in the
     file of the way back alone."""
@@ -105,13 +105,13 @@ def _begun(
     from kubectl_eksdoc.render.addon.commands import as_json
     from kubectl_eksdoc.render.text import rfc3339
 
-    addon, eks, back = ready.plan.facts.addon, world.eks, view.back
+    addon, eks, back = ready.plan.facts.addon, session.believed.cluster, view.back
     return {
         "run": keeping.run,
         "at": rfc3339(around.now()),
         "tool": __version__,
         "who": f"{keeping.who}@{keeping.host}",
-        "cluster": {"name": eks.name, "arn": eks.arn, "context": world.cluster.identity.context},
+        "cluster": {"name": eks.name, "arn": eks.arn, "context": session.cluster.identity.context},
         "call": {
             "addon": call.addon,
             "version": call.version,
@@ -143,32 +143,32 @@ def _way_back(doc: object) -> WayBackText | str:
 def _followed(
     request: Request,
     apply: Apply,
-    world: AddonWorld,
+    session: ClusterSession,
     expected: Expected,
     journal: UpdateJournalFile,
     around: Surroundings,
 ) -> Iterator[tuple[Following, World]]:
     """What is followed, and by which edges, while the process takes Ctrl-C as a word to stop following."""
     from kubectl_eksdoc.addon_diff.run.targets import affected
+    from kubectl_eksdoc.aws.addon_updates import AddonUpdates
+    from kubectl_eksdoc.aws.target_health import target_group
     from kubectl_eksdoc.flows.addon_update import Following, World
-    from kubectl_eksdoc.wiring.addon_updates import PodsNow, eks_of, group_of
+    from kubectl_eksdoc.wiring.changes import pods_now
 
-    options = request.options
-    pods = PodsNow(lambda: around.open_reader(request.source, options.connection, None))
     with around.edges.told_to_stop() as told:
         edges = World(
-            eks_of(world.aws, request.addon),
-            world.objects,
+            AddonUpdates(session.believed, request.addon),
+            session.objects_now,
             journal,
             around.edges.clock,
             around.sleep,
             told,
             lambda line: around.note(f"{around.now():%H:%M:%S}Z  {line}"),
-            pods,
-            group_of(world.aws),
+            lambda: pods_now(lambda: around.open_reader(request.source, request.options.connection, None)),
+            lambda arn: session.require(target_group, arn),
         )
         try:
-            yield Following(expected, affected(request.addon, world.cluster), apply.watch_s), edges
+            yield Following(expected, affected(request.addon, session.cluster), apply.watch_s), edges
         except KeyboardInterrupt:
             if journal.path.exists():  # it is written down before it is asked for
                 around.note(f"the update continues in EKS; its journal is {journal.path}")
@@ -176,15 +176,15 @@ def _followed(
 
 
 def resumed(
-    request: Request, apply: Apply, world: AddonWorld, reached_by: Sequence[str], around: Surroundings
+    request: Request, apply: Apply, session: ClusterSession, reached_by: Sequence[str], around: Surroundings
 ) -> Answer:
     """As `look_again`."""
-    view, ended, _ = look_again(request, apply, world, around)
-    return _answer(request, world, view, ended, reached_by, around)
+    view, ended, _ = look_again(request, apply, session, around)
+    return _answer(request, session, view, ended, reached_by, around)
 
 
 def look_again(
-    request: Request, apply: Apply, world: AddonWorld, around: Surroundings
+    request: Request, apply: Apply, session: ClusterSession, around: Surroundings
 ) -> tuple[UpdateView, Ended, Doc]:
     """An update that was asked for before, and the first entry of its journal.
 
@@ -193,24 +193,25 @@ def look_again(
         Drifted: it is of another cluster or add-on.
     """
     from kubectl_eksdoc.flows.addon_update import follow
-    from kubectl_eksdoc.wiring.addon_updates import journal_of
+    from kubectl_eksdoc.host.journals import UPDATES
+    from kubectl_eksdoc.wiring.changes import journal_of
 
     keeping = around.edges.keeping(apply.resume, "", around.environ)
-    begun, ident, expected, health = _read(keeping, request, world)
-    journal = journal_of(keeping)
-    with _followed(request, apply, world, expected, journal, around) as (what, edges):
+    begun, ident, expected, health = _read(keeping, request, session)
+    journal = journal_of(keeping, UPDATES)
+    with _followed(request, apply, session, expected, journal, around) as (what, edges):
         ended = follow(ident, what, edges, health)
-    view = replace(_view_again(request, world, begun), ended=ended, journal=str(journal.path), run=keeping.run)
+    view = replace(_view_again(request, session, begun), ended=ended, journal=str(journal.path), run=keeping.run)
     return view, ended, begun
 
 
-def _read(keeping: Keeping, request: Request, world: AddonWorld) -> tuple[Doc, str, Expected, dict[str, Health]]:
+def _read(keeping: Keeping, request: Request, session: ClusterSession) -> tuple[Doc, str, Expected, dict[str, Health]]:
     from kubectl_eksdoc.addon_diff.run import targets
     from kubectl_eksdoc.addon_diff.run.expectations import from_doc
-    from kubectl_eksdoc.host.journals import read_update
-    from kubectl_eksdoc.wiring.addon_updates import folder_of
+    from kubectl_eksdoc.host.journals import UPDATES, read_update
+    from kubectl_eksdoc.wiring.changes import folder_of
 
-    entries = read_update(folder_of(keeping), keeping.run)
+    entries = read_update(folder_of(keeping, UPDATES), keeping.run)
     begun = next((each for each in entries if each.get("entry") == "begun"), {})
     ident = next((str(each.get("update", "")) for each in entries if each.get("entry") == "asked"), "")
     try:
@@ -219,17 +220,18 @@ def _read(keeping: Keeping, request: Request, world: AddonWorld) -> tuple[Doc, s
         arn = str(begun["cluster"]["arn"])
     except (KeyError, TypeError, ValueError) as error:
         raise LocalJournalError(f"the journal of update {keeping.run} cannot be understood: {error!r}") from error
-    if arn != world.eks.arn or expected.addon != request.addon:
+    if arn != session.believed.cluster.arn or expected.addon != request.addon:
         raise Drifted(f"update {keeping.run} is of {expected.addon} in {arn}", "Name that add-on, and its context.")
-    return begun, ident or _found_again(keeping.run, begun, request, world), expected, health
+    return begun, ident or _found_again(keeping.run, begun, request, session), expected, health
 
 
-def _found_again(run: str, begun: Doc, request: Request, world: AddonWorld) -> str:
+def _found_again(run: str, begun: Doc, request: Request, session: ClusterSession) -> str:
     """By EKS's list: the process ended, or the network did, before the answer was written down."""
     from kubectl_eksdoc.addon_diff.run.lost_answer import asked_for
+    from kubectl_eksdoc.aws.eks import updates_of_addon
     from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
 
-    history, call = world.updates(request.addon), begun.get("call", {})
+    history, call = session.require(updates_of_addon, request.addon), begun.get("call", {})
     listed = history.updates if isinstance(history, UpdateHistory) else ()
     at = datetime.fromisoformat(str(begun["at"]).replace("Z", "+00:00"))
     found = asked_for(listed, str(call.get("version", "")), str(call.get("mode", "")), at)
@@ -242,7 +244,7 @@ def _found_again(run: str, begun: Doc, request: Request, world: AddonWorld) -> s
     )
 
 
-def _view_again(request: Request, world: AddonWorld, begun: Doc) -> UpdateView:
+def _view_again(request: Request, session: ClusterSession, begun: Doc) -> UpdateView:
     from kubectl_eksdoc.render.addon_update import Sent, UpdateView
 
     call = begun.get("call", {})
@@ -257,18 +259,18 @@ def _view_again(request: Request, world: AddonWorld, begun: Doc) -> UpdateView:
     text = _way_back(begun.get("wayBack", ""))
     changes = begun.get("changes", 0)
     options = request.given | {"apply": True, "resume": str(begun.get("run", ""))}
-    return UpdateView(sent, world.cluster, options, changes=changes, back=text, recognised=world.recognised)
+    return UpdateView(sent, session.cluster, options, changes=changes, back=text, recognised=session.recognised)
 
 
 def _decoded(values: object) -> Doc | None:
-    from kubectl_eksdoc.wiring.addons import values_in
+    from kubectl_eksdoc.aws.values import values_of
 
-    return values_in(values) if isinstance(values, str) else None
+    return values_of(values) if isinstance(values, str) else None
 
 
 def _answer(
     request: Request,
-    world: AddonWorld,
+    session: ClusterSession,
     view: UpdateView,
     ended: Ended,
     reached_by: Sequence[str],
@@ -279,7 +281,7 @@ def _answer(
 
     options = request.options
     if not ended.stage.ended or ended.left:
-        eks = world.eks
+        eks = session.believed.cluster
         around.note("look again:")
         for line in look_again(request.addon, view.run, ended.id, eks.name, eks.region, reached_by):
             around.note(f"  {line}")

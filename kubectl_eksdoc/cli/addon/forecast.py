@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits, opening, rights
 from kubectl_eksdoc.cli import options as since_options
-from kubectl_eksdoc.cli.addon import reading
-from kubectl_eksdoc.cli.addon.request import Request
+from kubectl_eksdoc.cli.addon.request import NAME, Request
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, Forbidden, UsageError
 from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.addon_diff.facts import Asked
@@ -23,14 +22,14 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.addon_diff.since import Since
     from kubectl_eksdoc.model.aws.addons import AddonSide
     from kubectl_eksdoc.model.earlier import Earlier
-    from kubectl_eksdoc.wiring.addons import AddonWorld
+    from kubectl_eksdoc.session.session import ClusterSession
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
     """`sides` are AWS's of each of `plans`. `left_out`: some add-on could not be told."""
 
-    world: AddonWorld
+    session: ClusterSession
     sides: tuple[AddonSide, ...]
     plans: tuple[AddonPlan, ...]
     left_out: bool
@@ -52,16 +51,16 @@ def forecast(request: Request, around: Surroundings) -> Answer:
     before = _earlier(request, asked, around)
     try:
         found = answered(request, asked, around, around.note)
-        world, plans = found.world, found.plans
+        session, plans = found.session, found.plans
         steps = _all_steps(found) if request.each_step else {}
-        since = _since(world, plans, found.sides) if request.since_when else {}
+        since = _since(session, plans, found.sides) if request.since_when else {}
     except Forbidden as error:
-        raise rights.explained(error, reading.NAME) from error
-    opening.told(world, options, around)
+        raise rights.explained(error, NAME) from error
+    opening.told(session, options, around)
     since_options.told(before, around)
     whole = not request.addon and not found.left_out
-    beside = against(before, world.cluster, plans, request.given, whole) if before is not None else None
-    view = AddonView(plans, world.cluster, request.given, world.recognised, steps=steps, since=since, beside=beside)
+    beside = against(before, session.cluster, plans, request.given, whole) if before is not None else None
+    view = AddonView(plans, session.cluster, request.given, session.recognised, steps=steps, since=since, beside=beside)
     look = looks.decide(options, around.stdout, around.environ)
     left_out = found.left_out or (request.strict and is_unsure(plans, around))
     return Answer(FORMATS.render(view, options.output, look), code(plans, left_out))
@@ -73,15 +72,28 @@ def answered(request: Request, asked: Asked, around: Surroundings, note: Callabl
     Raises:
         EksdocError: the cluster or AWS is at fault; the error says which.
     """
-    from kubectl_eksdoc.addon_diff.rendering import every_object
-    from kubectl_eksdoc.flows.addon import KINDS, plan_addon
-    from kubectl_eksdoc.wiring.addons import Reading
+    from kubectl_eksdoc.addon_diff.read import NEEDS, addon_names, plan_addon
 
-    world = reading.opened(request, around, Reading(KINDS, every_object()))
-    names = (request.addon,) if request.addon else world.names()
-    sides = tuple(reading.sides(world, names, request, note))
-    plans = tuple(plan_addon(world.cluster, world.eks, side, world.objects, asked, world.judge) for side in sides)
-    return Answered(world, sides, plans, len(sides) < len(names))
+    session = opening.opened(request, around, NEEDS)
+    names = (request.addon,) if request.addon else addon_names(session)
+    sides = tuple(_sides(session, names, request, note))
+    plans = tuple(plan_addon(session, side, asked) for side in sides)
+    return Answered(session, sides, plans, len(sides) < len(names))
+
+
+def _sides(
+    session: ClusterSession, names: Sequence[str], request: Request, note: Callable[[str], object]
+) -> Iterator[AddonSide]:
+    """Of one add-on, or of all: then what cannot be told of one is noted, and takes no other with it."""
+    from kubectl_eksdoc.addon_diff.read import side_of
+
+    for name in names:
+        try:
+            yield side_of(session, name, request.to)
+        except (AwsDenied, AwsMissing, UsageError) as error:
+            if request.addon:
+                raise
+            note(f"note: {name} is left out: {error.message}")
 
 
 def _earlier(request: Request, asked: Asked, around: Surroundings) -> Earlier | None:
@@ -97,30 +109,32 @@ def _earlier(request: Request, asked: Asked, around: Surroundings) -> Earlier | 
     def made(source: SourceChoice) -> Earlier:
         # Which add-ons it leaves out is told by the comparison: nobody looked at them then.
         then = answered(replace(request, source=source), asked, around, lambda _: None)
-        return as_earlier(Of(request.earlier, __version__, request.given), then.world.cluster, then.plans)
+        return as_earlier(Of(request.earlier, __version__, request.given), then.session.cluster, then.plans)
 
-    return since_options.earlier(request.earlier, ADDON_DIFF, reading.NAME, around, made)
+    return since_options.earlier(request.earlier, ADDON_DIFF, NAME, around, made)
 
 
 def _all_steps(found: Answered) -> dict[str, tuple[AddonPlan, ...]]:
     """By the names of the add-ons."""
     pairs = zip(found.plans, found.sides, strict=True)
-    return {side.addon.name: _steps(found.world, plan, side) for plan, side in pairs}
+    return {side.addon.name: _steps(found.session, plan, side) for plan, side in pairs}
 
 
-def _steps(world: AddonWorld, plan: AddonPlan, side: AddonSide) -> tuple[AddonPlan, ...]:
+def _steps(session: ClusterSession, plan: AddonPlan, side: AddonSide) -> tuple[AddonPlan, ...]:
     """None for an add-on that may go there at once. Of the target all is known already."""
-    from kubectl_eksdoc.flows.addon import plan_steps
+    from kubectl_eksdoc.addon_diff.read import plan_steps, versions_of
 
     between = plan.facts.steps[:-1]
-    return plan_steps(plan, (*world.versions(side.addon.name, between), side.target), world.judge) if between else ()
+    return plan_steps(plan, (*versions_of(session, side.addon.name, between), side.target)) if between else ()
 
 
-def _since(world: AddonWorld, plans: Sequence[AddonPlan], sides: Sequence[AddonSide]) -> dict[str, tuple[Since, ...]]:
-    from kubectl_eksdoc.flows.addon import first_owned
+def _since(
+    session: ClusterSession, plans: Sequence[AddonPlan], sides: Sequence[AddonSide]
+) -> dict[str, tuple[Since, ...]]:
+    from kubectl_eksdoc.addon_diff.read import first_owned, versions_of
 
     names = [(plan, side.addon.name, side.between) for plan, side in zip(plans, sides, strict=True)]
-    return {name: first_owned(plan, between, partial(world.versions, name)) for plan, name, between in names}
+    return {name: first_owned(plan, between, partial(versions_of, session, name)) for plan, name, between in names}
 
 
 def _asked(request: Request, around: Surroundings) -> Asked:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, since_from
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
+
+NAME = "addon-diff"
 
 
 def addon_named(args: argparse.Namespace, words: Sequence[str]) -> str:

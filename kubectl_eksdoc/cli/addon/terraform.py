@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.cli import exits, opening, rights
-from kubectl_eksdoc.cli.addon import reading
 from kubectl_eksdoc.cli.addon.forecast import is_unsure
+from kubectl_eksdoc.cli.addon.request import NAME
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, refused_beside, since_from
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 
 _IN_THE_PLAN = {
     "to": "--to",
@@ -72,23 +72,21 @@ def judge_plan(request: TerraformRequest, around: Surroundings) -> Answer:
         EksdocError: the plan, the cluster or AWS is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
-    from kubectl_eksdoc.addon_diff.rendering import every_object
+    from kubectl_eksdoc.addon_diff.read import NEEDS, judge_terraform
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.flows.addon import KINDS
-    from kubectl_eksdoc.flows.addon_terraform import judge_terraform
+    from kubectl_eksdoc.host.terraform.plan import read_terraform_plan
     from kubectl_eksdoc.render.addon.terraform import FORMATS, TerraformView
-    from kubectl_eksdoc.wiring.addons import Reading, read_terraform
 
     options = request.options
     FORMATS.check(options.output)
-    plan = read_terraform(request.path)  # before anything is asked
+    plan = read_terraform_plan(request.path)  # before anything is asked
     try:
-        world = reading.opened(request, around, Reading(KINDS, every_object()))
-        judgement = judge_terraform(plan, world, request.addon)
+        session = opening.opened(request, around, NEEDS)
+        judgement = judge_terraform(plan, session, request.addon)
     except Forbidden as error:
-        raise rights.explained(error, reading.NAME) from error
-    opening.told(world, options, around)
-    view = TerraformView(judgement, world.eks.name, world.cluster, request.given, world.recognised)
+        raise rights.explained(error, NAME) from error
+    opening.told(session, options, around)
+    view = TerraformView(judgement, session.believed.cluster.name, session.cluster, request.given, session.recognised)
     look = looks.decide(options, around.stdout, around.environ)
     unsure = request.strict and is_unsure([each.plan for each in judgement.changes if each.plan], around)
     code = opening.code(judgement.every)

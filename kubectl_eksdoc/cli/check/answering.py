@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import options
-from kubectl_eksdoc.cli.check import reading, since_values
-from kubectl_eksdoc.cli.check.request import STDIN, Request
+from kubectl_eksdoc.cli import opening, options
+from kubectl_eksdoc.cli.check import since_values
+from kubectl_eksdoc.cli.check.request import NAME, STDIN, Request
 from kubectl_eksdoc.cli.dns.request import measured_on
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.check.checking import Check
     from kubectl_eksdoc.check.plan import CheckPlan, Wish
     from kubectl_eksdoc.model.earlier import Earlier
-    from kubectl_eksdoc.wiring.checks import CheckWorld
+    from kubectl_eksdoc.session.session import ClusterSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +47,27 @@ class Question:
         return replace(self, request=replace(self.request, source=source, since=None, refresh=False))
 
 
-def answered(question: Question, around: Surroundings) -> tuple[CheckWorld, CheckPlan]:
+def answered(question: Question, around: Surroundings) -> tuple[ClusterSession, CheckPlan]:
     """
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
-    from kubectl_eksdoc.flows.check.looking import look
+    from kubectl_eksdoc.check.read import CheckInput, look, needs_for
 
     request = question.request
-    world = reading.opened(request, around, question.checks)
-    if permissions.PROXY.name in request.without:
-        world = replace(world, karpenter=replace(world.karpenter, proxied=False))
+    needs = needs_for(question.checks, request.since is not None, not request.no_aws)
+    session = opening.opened(request, around, needs)
     if request.refresh:
-        _refresh(world, around)
-    since = since_values.moment(request.since, world.cluster.observed_at)
-    if since is not None and since > world.cluster.observed_at:
-        raise _ahead(request, world)
-    wish, reach = replace(question.wish, since=since), reading.reach(request, world)
-    asks = replace(world.around, measured=measured_on(around))
-    return world, look(world.cluster, asks, request.target, question.checks, wish, reach)
+        _refresh(session, around)
+    since = since_values.moment(request.since, session.cluster.observed_at)
+    if since is not None and since > session.cluster.observed_at:
+        raise _ahead(request, session)
+    reach = opening.reach(request.source, request.options, session.cluster.identity.context)
+    if session.profile:  # a command of awscli that is proposed leads to the account that was asked
+        reach = replace(reach, aws=("--profile", session.profile))
+    beside = CheckInput(request.files, measured_on(around), permissions.PROXY.name not in request.without)
+    wish = replace(question.wish, since=since)
+    return session, look(session, request.target, question.checks, wish, reach, beside)
 
 
 def earlier(question: Question, around: Surroundings) -> Earlier | None:
@@ -84,26 +86,27 @@ def earlier(question: Question, around: Surroundings) -> Earlier | None:
         _, plan = answered(question.of_snapshot(source), around)
         return as_earlier(Of(request.earlier, __version__, request.given), plan)
 
-    return options.earlier(request.earlier, UPGRADE_CHECK, reading.NAME, around, made)
+    return options.earlier(request.earlier, UPGRADE_CHECK, NAME, around, made)
 
 
-def _ahead(request: Request, world: CheckWorld) -> UsageError:
+def _ahead(request: Request, session: ClusterSession) -> UsageError:
     given = request.since.text if request.since is not None else ""
-    seen = world.cluster.observed_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    seen = session.cluster.observed_at.strftime("%Y-%m-%dT%H:%M:%SZ")
     return UsageError(
         f"--changed-since {given} is after the cluster was observed, at {seen}", "Give a moment before that, or 2h."
     )
 
 
-def _refresh(world: CheckWorld, around: Surroundings) -> None:
+def _refresh(session: ClusterSession, around: Surroundings) -> None:
     """
     Raises:
         AwsError: it may not be asked for.
     """
-    from kubectl_eksdoc.flows.check.refreshing import refreshed
+    from kubectl_eksdoc.aws.insights import InsightRefresh
+    from kubectl_eksdoc.check.read import refreshed
     from kubectl_eksdoc.model.asked import Unknown
 
-    of = world.refreshes
+    of = session.ask(InsightRefresh)
     if isinstance(of, Unknown):
         around.note(f"the insights of EKS were not refreshed: {of.why}")
         return

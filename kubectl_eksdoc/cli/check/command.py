@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import exits, opening, values
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import options as shared_options
-from kubectl_eksdoc.cli.check import inside, reading, since_values
-from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, SYMPTOMS, Request
+from kubectl_eksdoc.cli.check import inside, since_values
+from kubectl_eksdoc.cli.check.request import GATES, NAME, SEVERITIES, SYMPTOMS, Request
 from kubectl_eksdoc.cli.fleet import Passed, over_fleet
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
@@ -23,8 +23,6 @@ if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.check.plan import Wish
     from kubectl_eksdoc.model.codes import Code
     from kubectl_eksdoc.model.findings import Suppression
-
-NAME = reading.NAME
 
 _FILES = "--filename"
 
@@ -102,7 +100,7 @@ def _add_judged(parser: Parser) -> None:
         type=values.one_of(GATES, "gate"),
         default=None,
         metavar="STEP",
-        help=f"show show only what blocks this step: {', '.join(GATES)}",
+        help=f"show show show only what blocks this step: {', '.join(GATES)}",
     )
     group.add_argument(
         "--only",
@@ -242,17 +240,17 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroun
     question = Question(request, checks, _wish(request, suppressions))
     before = earlier(question, around)
     try:
-        world, plan = answered(question, around)
+        session, plan = answered(question, around)
     except Forbidden as error:
         from kubectl_eksdoc.cli import rights
 
         raise rights.explained(error, NAME) from error
     if request.no_aws and not plan.judged:
         raise UsageError("--no-aws leaves out all that was asked for: only AWS knows it", "Choose others, or ask AWS.")
-    opening.told(world, options, around)
+    opening.told(session, options, around)
     shared_options.told(before, around)
     beside = against(before, plan, request.given) if before is not None else None
-    view = CheckView(plan, request.given, world.recognised, since=beside)
+    view = CheckView(plan, request.given, session.recognised, since=beside)
     shown = looks.decide(options, around.stdout, around.environ)
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
     code = exits.FAILS if explained else opening.of(plan.outcome.status)

@@ -199,10 +199,10 @@ def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Su
 
 def _granted(request: Request, wanted: Wanted, opted: Sequence[str], checks: Sequence[Check]) -> tuple[Permission, ...]:
     # Imported late: help and manifests alone must not pay for the rights of all commands.
+    from kubectl_eksdoc.check.read import kinds_for
     from kubectl_eksdoc.check.registry import needs_of
     from kubectl_eksdoc.cli import rights
     from kubectl_eksdoc.cli.rights import commands
-    from kubectl_eksdoc.flows.check.looking import kinds_for
 
     past = commands.CHANGED if request.since is not None else ()
     target = request.target or commands.NEXT

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli.check.since_values import Since
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, since_from, without_from
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts
     from kubectl_eksdoc.model.versions import Version
 
+NAME = "check"
 GATES = ("before-control-plane", "before-nodes", "after")
 SEVERITIES = ("critical", "high", "medium", "low", "info")
 LOWEST = "low"

@@ -13,7 +13,7 @@ from kubectl_eksdoc.cli.completing.sources import FORMATS, Own
 from kubectl_eksdoc.cli.flags import HONOURED, Takes
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.names import Kind, Name
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.kube.target import Surroundings

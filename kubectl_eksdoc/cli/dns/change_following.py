@@ -21,8 +21,8 @@ from kubectl_eksdoc.model import permissions
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.addon_diff.run.ended import Ended
+    from kubectl_eksdoc.coredns_lameduck.read import Verifying
     from kubectl_eksdoc.coredns_lameduck.run import Verified
-    from kubectl_eksdoc.flows.dns import Verifying
     from kubectl_eksdoc.flows.dns_change import Ready
     from kubectl_eksdoc.host.journals import UpdateJournalFile
     from kubectl_eksdoc.model.api_objects import Doc
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.model.pods import Pod
     from kubectl_eksdoc.render.addon_update import UpdateView
     from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
-    from kubectl_eksdoc.wiring.addons import AddonWorld
+    from kubectl_eksdoc.session.session import ClusterSession
     from kubectl_eksdoc.wiring.runs import Keeping
 
 _MAP = ".configmap-of-before.json"
@@ -62,13 +62,15 @@ class After:
         return cls(text, tuple(map(str, doc.get("sums", ()))))
 
 
-def carried_out(asking: Asking, apply: DnsApply, world: AddonWorld, ready: Ready, view: DnsChangeReport) -> Answer:
+def carried_out(
+    asking: Asking, apply: DnsApply, session: ClusterSession, ready: Ready, view: DnsChangeReport
+) -> Answer:
     """
     Raises:
         JournalError: it cannot be written down; nothing was sent.
         AwsError, ClusterError: it is not taken.
     """
-    from kubectl_eksdoc.flows.dns import failed_before
+    from kubectl_eksdoc.coredns_lameduck.read import failed_before
 
     around = asking.around
     keeping = around.edges.keeping(around.edges.new_run_id(around.now()), "", around.environ)
@@ -79,10 +81,10 @@ def carried_out(asking: Asking, apply: DnsApply, world: AddonWorld, ready: Ready
         begun_s = looking.clock.monotonic()
         more = {"dns": {"corefile": after.text, "sums": list(after.sums), "failed": dict(failed)}}
         if ready.change.managed:
-            done = _updated(asking, apply, world, ready, view, keeping, more)
+            done = _updated(asking, apply, session, ready, view, keeping, more)
         else:
-            done = _applied(asking, apply, world, ready, view, keeping, more)
-        return _looked_at(asking, apply, world, done, after, failed, begun_s, looking)
+            done = _applied(asking, apply, session, ready, view, keeping, more)
+        return _looked_at(asking, apply, session, done, after, failed, begun_s, looking)
 
 
 def tried(asking: Asking, apply: DnsApply, ready: Ready) -> tuple[bool, str]:
@@ -92,7 +94,7 @@ def tried(asking: Asking, apply: DnsApply, ready: Ready) -> tuple[bool, str]:
         ClusterError: it would not, or cannot be asked.
     """
     from kubectl_eksdoc.model.api_objects import Conflicting
-    from kubectl_eksdoc.wiring.dns import maps_of
+    from kubectl_eksdoc.wiring.changes import maps_of
 
     if ready.config is None:
         return False, "there is nothing to try"
@@ -105,29 +107,32 @@ def tried(asking: Asking, apply: DnsApply, ready: Ready) -> tuple[bool, str]:
 def _updated(
     asking: Asking,
     apply: DnsApply,
-    world: AddonWorld,
+    session: ClusterSession,
     ready: Ready,
     view: DnsChangeReport,
     keeping: Keeping,
     more: Doc,
 ) -> DnsChangeReport:
     from kubectl_eksdoc.addon_diff.run.guards import changing
+    from kubectl_eksdoc.host.journals import UPDATES
     from kubectl_eksdoc.render.addon_update import Sent, UpdateView
     from kubectl_eksdoc.render.addon_update.commands import way_back_text
-    from kubectl_eksdoc.wiring.addon_updates import journal_of
+    from kubectl_eksdoc.wiring.changes import journal_of
 
     assert ready.update is not None, "it is the add-on's"
-    journal, plan, version = journal_of(keeping), ready.update.plan, ready.change.version
-    words, file = asking.reached_by(world), str(following.values_file(journal))
-    back = way_back_text(ready.update.back, world.eks.name, world.eks.region, file, words)
+    journal, plan, version = journal_of(keeping, UPDATES), ready.update.plan, ready.change.version
+    words, file = asking.reached_by(session), str(following.values_file(journal))
+    back = way_back_text(ready.update.back, session.believed.cluster.name, session.believed.cluster.region, file, words)
     sent = Sent(ADDON, version, version, view.mode, view.values)
-    shown = UpdateView(sent, world.cluster, view.options, plan, len(changing(plan)), back=back, run=keeping.run)
+    shown = UpdateView(sent, session.cluster, view.options, plan, len(changing(plan)), back=back, run=keeping.run)
     request, how = _as_addon(asking, view.mode), _as_update(apply)
     try:
-        made, ended = following.carry(request, how, world, ready.update, shown, (keeping, journal), asking.around, more)
+        made, ended = following.carry(
+            request, how, session, ready.update, shown, (keeping, journal), asking.around, more
+        )
     except AwsError:
         if journal.path.exists():
-            asking.around.note(f"journal {journal.path}; look again: {_again(asking, world, keeping.run)}")
+            asking.around.note(f"journal {journal.path}; look again: {_again(asking, session, keeping.run)}")
         raise
     lines = () if isinstance(back, str) else back.commands
     return replace(view, ended=ended, run=keeping.run, journal=made.journal, back=lines or view.back)
@@ -136,24 +141,25 @@ def _updated(
 def _applied(
     asking: Asking,
     apply: DnsApply,
-    world: AddonWorld,
+    session: ClusterSession,
     ready: Ready,
     view: DnsChangeReport,
     keeping: Keeping,
     more: Doc,
 ) -> DnsChangeReport:
     from kubectl_eksdoc.flows.dns_change import config_map
+    from kubectl_eksdoc.host.journals import DNS
     from kubectl_eksdoc.model.api_objects import Conflicting
     from kubectl_eksdoc.render.addon.commands import as_json
     from kubectl_eksdoc.render.dns_change.commands import back_of_map
-    from kubectl_eksdoc.wiring.dns import journal_of, maps_of
+    from kubectl_eksdoc.wiring.changes import journal_of, maps_of
 
     texts, config = ready.change.corefile, ready.config
     assert texts is not None and config is not None, "something is applied"
-    around, journal = asking.around, journal_of(keeping)
+    around, journal = asking.around, journal_of(keeping, DNS)
     file = journal.beside(_MAP, as_json(config_map(texts.before)) + "\n")
-    back = back_of_map(str(file), asking.kubectl(world))
-    journal.write({"entry": "begun", **_begun(asking, world, keeping), **more, "wayBack": list(back)})
+    back = back_of_map(str(file), asking.kubectl(session))
+    journal.write({"entry": "begun", **_begun(asking, session, keeping), **more, "wayBack": list(back)})
     around.note(f"run {keeping.run}, journal {journal.path}")
     try:
         found = maps_of(asking.request.options.connection).apply(config, apply.force)
@@ -176,7 +182,7 @@ def _note(asking: Asking, journal: UpdateJournalFile, entry: Doc) -> None:
         asking.around.note(f"the journal lacks what came then: {error.message}")
 
 
-def _begun(asking: Asking, world: AddonWorld, keeping: Keeping) -> Doc:
+def _begun(asking: Asking, session: ClusterSession, keeping: Keeping) -> Doc:
     from kubectl_eksdoc.render.text import rfc3339
 
     return {
@@ -184,14 +190,18 @@ def _begun(asking: Asking, world: AddonWorld, keeping: Keeping) -> Doc:
         "at": rfc3339(asking.around.now()),
         "tool": __version__,
         "who": f"{keeping.who}@{keeping.host}",
-        "cluster": {"name": world.eks.name, "arn": world.eks.arn, "context": world.cluster.identity.context},
+        "cluster": {
+            "name": session.believed.cluster.name,
+            "arn": session.believed.cluster.arn,
+            "context": session.cluster.identity.context,
+        },
     }
 
 
 def _looked_at(
     asking: Asking,
     apply: DnsApply,
-    world: AddonWorld,
+    session: ClusterSession,
     view: DnsChangeReport,
     after: After,
     failed: Mapping[str, float | None],
@@ -200,8 +210,8 @@ def _looked_at(
 ) -> Answer:
     """After the change: what pods say of the new Corefile `after`."""
     from kubectl_eksdoc.coredns_lameduck.change.lameduck import has_reload
+    from kubectl_eksdoc.coredns_lameduck.read import verified
     from kubectl_eksdoc.coredns_lameduck.run import Wanted, judged
-    from kubectl_eksdoc.flows.dns import verified
     from kubectl_eksdoc.model.commands import Reach
     from kubectl_eksdoc.model.findings import reached
 
@@ -214,12 +224,12 @@ def _looked_at(
         asking.around.note("now each pod is asked whether it has taken the new Corefile up; Ctrl-C only stops that")
         seen = verified(Wanted(after.sums, failed), begun_s, looking, apply.verify_s)
     rolled = change is not None and change.affinity is not None and change.managed
-    reach = Reach(asking.reached_by(world), asking.kubectl(world), asking.reached_by(world))
+    reach = Reach(asking.reached_by(session), asking.kubectl(session), asking.reached_by(session))
     told = judged(seen, reloads or not after.text, rolled) if not undone else ()
     found = tuple(reached(each, reach) for each in told)
     done = replace(view, verified=seen, after=found)
     if (seen is not None and seen.left) or (ended is not None and ended.left):
-        asking.around.note(f"look again: {_again(asking, world, view.run)}")
+        asking.around.note(f"look again: {_again(asking, session, view.run)}")
     return Answer(rendered(asking, done), code(done, apply))
 
 
@@ -250,13 +260,13 @@ def _lacks(ended: Ended, apply: DnsApply) -> bool:
 
 @contextmanager
 def _looking(asking: Asking, text: str) -> Iterator[Verifying]:
+    from kubectl_eksdoc.coredns_lameduck.read import NO_METRICS, Verifying
     from kubectl_eksdoc.coredns_lameduck.run import metrics_port
-    from kubectl_eksdoc.flows.dns import NO_METRICS, Verifying
-    from kubectl_eksdoc.wiring.dns import resolvers_of
+    from kubectl_eksdoc.kube.core_dns import ResolverPods
 
     around = asking.around
     connection, left_out = asking.request.options.connection, permissions.PROXY.name in asking.request.without
-    with around.edges.told_to_stop() as told, closing(resolvers_of(connection, _listed(asking))) as resolvers:
+    with around.edges.told_to_stop() as told, closing(ResolverPods(connection, _listed(asking))) as resolvers:
         yield Verifying(
             resolvers,
             None if left_out else metrics_port(text),
@@ -269,40 +279,41 @@ def _looking(asking: Asking, text: str) -> Iterator[Verifying]:
 
 
 def _listed(asking: Asking) -> Callable[[], tuple[Pod, ...] | Unknown]:
-    from kubectl_eksdoc.coredns_lameduck.deployed import dns_pods
     from kubectl_eksdoc.model.asked import Unknown
-    from kubectl_eksdoc.model.kinds import PODS
+    from kubectl_eksdoc.model.coredns import is_coredns
+    from kubectl_eksdoc.wiring.changes import pods_now
 
     def listed() -> tuple[Pod, ...] | Unknown:
         options, source = asking.request.options, asking.request.source
-        cluster = asking.around.open_reader(source, options.connection, None).read((PODS,))
-        read = cluster.read_of(PODS)
-        if not read.known:
-            return Unknown(read.detail, "list pods")
-        return tuple(pod for pod in dns_pods(cluster) if not pod.deleting)
+        pods = pods_now(lambda: asking.around.open_reader(source, options.connection, None))
+        if isinstance(pods, Unknown):
+            return pods
+        ours = (pod for pod in pods if is_coredns(pod.namespace, pod.labels))
+        return tuple(pod for pod in ours if not pod.finished and not pod.deleting)
 
     return listed
 
 
-def resumed(asking: Asking, apply: DnsApply, world: AddonWorld) -> Answer:
+def resumed(asking: Asking, apply: DnsApply, session: ClusterSession) -> Answer:
     """A change that was begun before, looked at again.
 
     Raises:
         LocalJournalError: this machine has no journal of it, or it was never made.
         Drifted: it is of another cluster.
     """
+    from kubectl_eksdoc.host.journals import DNS
     from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
-    from kubectl_eksdoc.wiring.dns import journal_of
+    from kubectl_eksdoc.wiring.changes import journal_of
 
     keeping = asking.around.edges.keeping(apply.resume, "", asking.around.environ)
     options = {**asking.request.given, "apply": True, "resume": apply.resume}
-    view = DnsChangeReport(world.cluster, options, run=keeping.run, recognised=world.recognised)
-    journal = journal_of(keeping)
+    view = DnsChangeReport(session.cluster, options, run=keeping.run, recognised=session.recognised)
+    journal = journal_of(keeping, DNS)
     if journal.path.exists():
-        begun = _read_map(keeping, world)
+        begun = _read_map(keeping, session)
         view = replace(view, applied=True, journal=str(journal.path), back=tuple(map(str, begun.get("wayBack", ()))))
     else:
-        again, ended, begun = following.look_again(_as_addon(asking, "NONE"), _as_update(apply), world, asking.around)
+        again, ended, begun = following.look_again(_as_addon(asking, "NONE"), _as_update(apply), session, asking.around)
         view = _of_update(view, again, ended)
     dns = begun.get("dns")
     after = After.from_doc(dns) if isinstance(dns, dict) else After()
@@ -310,7 +321,7 @@ def resumed(asking: Asking, apply: DnsApply, world: AddonWorld) -> Answer:
     with _looking(asking, after.text) as looking:
         passed = asking.around.now() - datetime.fromisoformat(str(begun["at"]).replace("Z", "+00:00"))
         begun_s = looking.clock.monotonic() - max(0.0, passed.total_seconds())
-        return _looked_at(asking, apply, world, view, after, failed, begun_s, looking)
+        return _looked_at(asking, apply, session, view, after, failed, begun_s, looking)
 
 
 def _of_update(view: DnsChangeReport, again: UpdateView, ended: Ended) -> DnsChangeReport:
@@ -319,27 +330,27 @@ def _of_update(view: DnsChangeReport, again: UpdateView, ended: Ended) -> DnsCha
     return replace(view, mode=sent.mode, values=sent.values, ended=ended, journal=again.journal, back=back)
 
 
-def _read_map(keeping: Keeping, world: AddonWorld) -> Doc:
-    from kubectl_eksdoc.host.journals import read_update
-    from kubectl_eksdoc.wiring.dns import folder_of
+def _read_map(keeping: Keeping, session: ClusterSession) -> Doc:
+    from kubectl_eksdoc.host.journals import DNS, read_update
+    from kubectl_eksdoc.wiring.changes import folder_of
 
-    entries = read_update(folder_of(keeping), keeping.run)
+    entries = read_update(folder_of(keeping, DNS), keeping.run)
     begun = next((each for each in entries if each.get("entry") == "begun"), None)
     if begun is None:
         raise LocalJournalError(f"the change {keeping.run} was not made: nothing was changed", _AGAIN)
     cluster = begun.get("cluster")
     arn = cluster.get("arn") if isinstance(cluster, dict) else ""
-    if arn != world.eks.arn:
+    if arn != session.believed.cluster.arn:
         raise Drifted(f"the change {keeping.run} is of {arn}", "Name its context.")
     if not any(each.get("entry") == "applied" for each in entries):
-        _check_made(keeping.run, begun, world)
+        _check_made(keeping.run, begun, session)
     return begun
 
 
 _AGAIN = "Make it again, with the same flags and without --resume."
 
 
-def _check_made(run: str, begun: Doc, world: AddonWorld) -> None:
+def _check_made(run: str, begun: Doc, session: ClusterSession) -> None:
     """A run that ended between the journal and the write: the live Corefile tells which of them was first.
 
     Raises:
@@ -349,17 +360,17 @@ def _check_made(run: str, begun: Doc, world: AddonWorld) -> None:
     from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
     from kubectl_eksdoc.model.asked import Unknown
 
-    dns, live = begun.get("dns"), corefile_of(world.objects.one(CONFIG))
+    dns, live = begun.get("dns"), corefile_of(session.objects.one(CONFIG))
     if isinstance(live, Unknown):
         raise LocalJournalError(f"whether the change {run} was made is not known: {live.why}", "Ask again.")
     if not isinstance(live, str) or not isinstance(dns, dict) or After.of(live) != After.from_doc(dns):
         raise LocalJournalError(f"the change {run} was not made: nothing was changed", _AGAIN)
 
 
-def _again(asking: Asking, world: AddonWorld, run: str) -> str:
+def _again(asking: Asking, session: ClusterSession, run: str) -> str:
     from kubectl_eksdoc.model.commands import shell
 
-    return shell("kubectl", "eksdoc", NAME, "--apply", "--resume", run, *asking.reached_by(world))
+    return shell("kubectl", "eksdoc", NAME, "--apply", "--resume", run, *asking.reached_by(session))
 
 
 def _as_addon(asking: Asking, mode: str) -> AddonRequest:

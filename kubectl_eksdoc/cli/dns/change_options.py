@@ -16,7 +16,7 @@ from kubectl_eksdoc.errors import UsageError
 if TYPE_CHECKING:
     from kubectl_eksdoc.coredns_lameduck.change.wishes import Scale, Wishes
     from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
-    from kubectl_eksdoc.wiring.addons import AddonWorld
+    from kubectl_eksdoc.session.session import ClusterSession
 
 
 WATCH_FOR_S = 1800.0
@@ -227,14 +227,14 @@ class Asking:
     def live(self) -> bool:
         return self.request.source.live
 
-    def reached_by(self, world: AddonWorld) -> tuple[str, ...]:
+    def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
         """The words that lead to the same cluster, of ours."""
         if self.request.source.demo:
             return ("--demo", "--dry-run")  # nothing of it can be changed
-        return opening.with_aws(self.request.source, self.request.options, world.cluster.identity.context)
+        return opening.with_aws(self.request.source, self.request.options, session.cluster.identity.context)
 
-    def kubectl(self, world: AddonWorld) -> tuple[str, ...]:
-        return opening.words(self.request.source, self.request.options, world.cluster.identity.context)
+    def kubectl(self, session: ClusterSession) -> tuple[str, ...]:
+        return opening.words(self.request.source, self.request.options, session.cluster.identity.context)
 
 
 def rendered(asking: Asking, view: DnsChangeReport) -> str:

@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, options, rights
-from kubectl_eksdoc.cli.addon import reading as addon_reading
 from kubectl_eksdoc.cli.addon.confirming import ASKS_EKS_NOTHING, confirm, still
 from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.cli.dns.change_options import Asking, DnsApply, Request, as_data, rendered
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
     from kubectl_eksdoc.flows.dns_change import Ready
     from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
-    from kubectl_eksdoc.wiring.addons import AddonWorld
+    from kubectl_eksdoc.session.session import ClusterSession
 
 
 COMMAND = f"{NAME} --apply"
@@ -41,11 +40,11 @@ def changing(request: Request, wishes: Wishes | None, apply: DnsApply | None, ar
     if apply is not None and not apply.dry and not apply.resume:
         check_writable(around.environ, COMMAND, f"{NAME} without --apply reads only")
     try:
-        world = _opened(asking)
-        opening.told(world, request.options, around)
+        session = _opened(asking)
+        opening.told(session, request.options, around)
         if apply is not None and apply.resume:
-            return change_following.resumed(asking, apply, world)
-        return _changed(asking, world)
+            return change_following.resumed(asking, apply, session)
+        return _changed(asking, session)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
 
@@ -61,27 +60,28 @@ def _check_source(asking: Asking) -> None:
     )
 
 
-def _opened(asking: Asking) -> AddonWorld:
+def _opened(asking: Asking) -> ClusterSession:
     from kubectl_eksdoc.addon_diff.rendering import objects_of
     from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS
-    from kubectl_eksdoc.flows.dns import KINDS
+    from kubectl_eksdoc.coredns_lameduck.read import KINDS
     from kubectl_eksdoc.model import kinds
-    from kubectl_eksdoc.wiring.addons import Reading
+    from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds
 
     objects = tuple(dict.fromkeys((*objects_of(ADDON), *OBJECTS)))
-    return addon_reading.opened(asking.request, asking.around, Reading((*KINDS, kinds.NAMESPACES), objects))
+    needs = ClusterNeeds("addon-diff", (*KINDS, kinds.NAMESPACES), objects, aws=AwsUse.REQUIRED)
+    return opening.opened(asking.request, asking.around, needs)
 
 
-def _changed(asking: Asking, world: AddonWorld) -> Answer:
+def _changed(asking: Asking, session: ClusterSession) -> Answer:
     from kubectl_eksdoc.cli.dns import change_following
 
     around, apply = asking.around, asking.apply
-    ready = prepared(asking, world)
-    view = _view(asking, world, ready)
+    ready = prepared(asking, session)
+    view = _view(asking, session, ready)
     if apply is None:
         return Answer(rendered(asking, view), code(asking, view))
     if apply.dry:
-        return _dry(asking, apply, world, ready, view)
+        return _dry(asking, apply, session, ready, view)
     say(around.stderr, f"{_preview(asking, view)}\n")
     if ready.guards:
         around.note(f"nothing is changed: {'; '.join(guard.why for guard in ready.guards)}")
@@ -90,29 +90,27 @@ def _changed(asking: Asking, world: AddonWorld) -> Answer:
         around.note("nothing is changed: it is so already, and kept where it lasts")
         return Answer(as_data(asking, view), _left(asking, view))
     what = f"{ADDON} {ready.change.version}" if ready.change.managed else f"{ADDON} Corefile"
-    confirm(world.eks.name, what, view.changes, ready.weighty, apply, around.ask)
-    again = _opened(asking)
-    if again.eks.arn != world.eks.arn or prepared(asking, again).same != ready.same:
+    confirm(session.believed.cluster.name, what, view.changes, ready.weighty, apply, around.ask)
+    again = session.reobserve()
+    if again.believed.cluster.arn != session.believed.cluster.arn or prepared(asking, again).same != ready.same:
         raise Drifted(
             "CoreDNS is not as it was when the change was shown",
             ("Nothing was changed. Another client changed it, its values or its fields meanwhile: check again."),
         )
-    return change_following.carried_out(asking, apply, world, ready, view)
+    return change_following.carried_out(asking, apply, again, ready, view)
 
 
-def prepared(asking: Asking, world: AddonWorld) -> Ready:
-    from kubectl_eksdoc.flows.dns import dns_facts
+def prepared(asking: Asking, session: ClusterSession) -> Ready:
+    from kubectl_eksdoc.coredns_lameduck.read import dns_facts
     from kubectl_eksdoc.flows.dns_change import ready
 
     assert asking.wishes is not None, "something is wished"
     apply = asking.apply or DnsApply()
-    facts = dns_facts(
-        world.cluster, world.objects, world.installed_side(ADDON), world.eks.auto_mode, measured_on(asking.around)
-    )
-    return ready(facts, asking.wishes, world.eks, world.objects, world.judge, apply.force, apply.resets)
+    facts = dns_facts(session, measured_on(asking.around))
+    return ready(session, facts, asking.wishes, apply.force, apply.resets)
 
 
-def _view(asking: Asking, world: AddonWorld, ready: Ready) -> DnsChangeReport:
+def _view(asking: Asking, session: ClusterSession, ready: Ready) -> DnsChangeReport:
     from dataclasses import replace
 
     from kubectl_eksdoc.addon_diff.judging import calls
@@ -127,18 +125,18 @@ def _view(asking: Asking, world: AddonWorld, ready: Ready) -> DnsChangeReport:
     values = plan.asked.values if plan is not None else None
     mode = plan.asked.mode.value if plan is not None else ""
     command, back = "", ()  # type: tuple[str, tuple[str, ...]]
-    reach = Reach(asking.reached_by(world), asking.kubectl(world), asking.reached_by(world))
+    reach = Reach(asking.reached_by(session), asking.kubectl(session), asking.reached_by(session))
     change = replace(change, findings=tuple(reached(each, reach) for each in change.findings))
     if ready.update is not None and values is not None:
-        command = commands.update_addon(world.eks, change.version, mode, values)
-        words = asking.reached_by(world)
-        back = commands.back_of_update(ready.update.back, world.eks, "values-of-before.json", words)
+        command = commands.update_addon(session.believed.cluster, change.version, mode, values)
+        words = asking.reached_by(session)
+        back = commands.back_of_update(ready.update.back, session.believed.cluster, "values-of-before.json", words)
     elif ready.config is not None:
-        command = commands.apply_config(ready.config, apply.force, asking.kubectl(world))
+        command = commands.apply_config(ready.config, apply.force, asking.kubectl(session))
         before = config_map(change.corefile.before if change.corefile is not None else "")
-        back = (commands.apply_config(before, False, asking.kubectl(world)),)  # its file is written with the journal
+        back = (commands.apply_config(before, False, asking.kubectl(session)),)  # its file is written with the journal
     return DnsChangeReport(
-        world.cluster,
+        session.cluster,
         _given(asking),
         change,
         plan,
@@ -152,7 +150,7 @@ def _view(asking: Asking, world: AddonWorld, ready: Ready) -> DnsChangeReport:
         ready.changes,
         command,
         back,
-        recognised=world.recognised,
+        recognised=session.recognised,
     )
 
 
@@ -169,7 +167,7 @@ def _given(asking: Asking) -> dict[str, object]:
     return {name: value for name, value in said.items() if value}
 
 
-def _dry(asking: Asking, apply: DnsApply, world: AddonWorld, ready: Ready, view: DnsChangeReport) -> Answer:
+def _dry(asking: Asking, apply: DnsApply, session: ClusterSession, ready: Ready, view: DnsChangeReport) -> Answer:
     from dataclasses import replace
 
     from kubectl_eksdoc.cli.dns import change_following

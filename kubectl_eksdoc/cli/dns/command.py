@@ -101,17 +101,19 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
+    from kubectl_eksdoc.coredns_lameduck.read import NEEDS, notices, whole_facts
     from kubectl_eksdoc.render.dns.report import LameduckReport
 
     options = request.options
     LameduckReport.check(options.output)
     try:
-        world = reading.opened(request, around)
-        reach = reading.reach(request, world)
-        plan = plan_dns(reading.facts_of(world, reach.ours, request.without, reading.measured_on(around)), reach)
+        session = opening.opened(request, around, NEEDS)
+        reach, proxied = reading.reach(request, session), permissions.PROXY.name not in request.without
+        facts = whole_facts(session, lambda: notices(session, reach.ours, proxied), reading.measured_on(around))
+        plan = plan_dns(facts, reach)
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
-    opening.told(world, options, around)
+    opening.told(session, options, around)
     look = looks.decide(options, around.stdout, around.environ)
-    view = LameduckReport(plan, request.given, world.recognised)
+    view = LameduckReport(plan, request.given, session.recognised)
     return Answer(view.render(options.output, look), opening.code(plan.findings, request.accepted))

@@ -16,7 +16,7 @@ from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.coredns_lameduck.measuring.plan import Manner, MeasurePlan

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, without_from
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.model import coredns, permissions
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.model import coredns
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts
-    from kubectl_eksdoc.flows.dns import MeasuredBefore
+    from kubectl_eksdoc.coredns_lameduck.read import MeasuredBefore
     from kubectl_eksdoc.model.commands import Reach
-    from kubectl_eksdoc.wiring.dns import DnsWorld
+    from kubectl_eksdoc.session.session import ClusterSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +57,9 @@ NAME = "coredns-lameduck"
 ADDON = coredns.NAME
 
 
-def opened(request: Request, around: Surroundings) -> DnsWorld:
-    """
-    Raises:
-        EksdocError: as `wiring.dns.open_dns`.
-    """
-    from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS
-    from kubectl_eksdoc.flows.dns import KINDS
-    from kubectl_eksdoc.wiring.dns import DnsReading
-
-    return opening.opened(around.open_dns, request, around, DnsReading(KINDS, OBJECTS))
-
-
-def reach(request: Request, world: DnsWorld) -> Reach:
+def reach(request: Request, session: ClusterSession) -> Reach:
     """By which words a command that is proposed leads to the same cluster."""
-    return opening.reach(request.source, request.options, world.cluster.identity.context)
+    return opening.reach(request.source, request.options, session.cluster.identity.context)
 
 
 def measured_on(around: Surroundings) -> MeasuredBefore:
@@ -80,27 +67,3 @@ def measured_on(around: Surroundings) -> MeasuredBefore:
     from kubectl_eksdoc.host import dns_measurements
 
     return lambda uid, context: dns_measurements.measured(uid, context, around.environ)
-
-
-def facts_of(
-    world: DnsWorld,
-    again: tuple[str, ...] = (),
-    without: tuple[str, ...] = (),
-    measured: MeasuredBefore = lambda uid, context: None,
-) -> DnsFacts:
-    """With a look into its pods, and at who hears of Spot notices; `again`: the words that lead to the same cluster;
-    `without`: opt-ins that are left out; `measured`: as of `flows.dns.dns_facts`.
-
-    Raises:
-        ClusterError, AwsError: something cannot be asked at all.
-    """
-    from kubectl_eksdoc.flows.dns import dns_facts, with_notices, with_pods
-    from kubectl_eksdoc.flows.interruption import look_at_interruption
-    from kubectl_eksdoc.interruption.plan import InterruptionPlan, Wish
-
-    def looked() -> InterruptionPlan:
-        karpenter = replace(world.karpenter(), proxied=permissions.PROXY.name not in without)
-        return look_at_interruption(karpenter.cluster, karpenter.around, Wish(again=again))
-
-    facts = dns_facts(world.cluster, world.objects, world.addon(ADDON), world.auto_mode, measured)
-    return with_pods(with_notices(facts, looked), world.inside)

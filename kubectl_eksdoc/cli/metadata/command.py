@@ -25,15 +25,15 @@ from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model.documents import IMDS_PROBE
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.flows.metadata import Scope
     from kubectl_eksdoc.imds_probe.assumed import Assumed, Intent
     from kubectl_eksdoc.imds_probe.plan import MetadataPlan
+    from kubectl_eksdoc.imds_probe.read import Scope
     from kubectl_eksdoc.model.codes import Code
     from kubectl_eksdoc.model.earlier import Earlier
-    from kubectl_eksdoc.wiring.metadata import MetadataWorld
+    from kubectl_eksdoc.session.session import ClusterSession
 
 
 # Who reaches the metadata service, as ``imds-probe`` answers it without measuring or changing anything.
@@ -49,6 +49,7 @@ def judging(request: Request, around: Surroundings) -> Answer:
     from kubectl_eksdoc.imds_probe.fixes.chooser import offered
     from kubectl_eksdoc.imds_probe.of_pod import of_pod
     from kubectl_eksdoc.imds_probe.plan import against
+    from kubectl_eksdoc.imds_probe.read import vpc_of
     from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
 
     options = request.options
@@ -56,35 +57,33 @@ def judging(request: Request, around: Surroundings) -> Answer:
     scope = reading.scope(request)
     before = _earlier(request, scope, around)
     try:
-        world, plan = answered(request, scope, around)
+        session, plan = answered(request, scope, around)
     except Forbidden as error:
         raise rights.explained(error, reading.NAME) from error
-    opening.told(world, options, around)
+    opening.told(session, options, around)
     shared_options.told(before, around)
-    undoing.tell_open(request, world, around)
+    undoing.tell_open(request, session, around)
     pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
-    beside = against(before, world.cluster, plan, request.given) if before is not None else None
+    beside = against(before, session.cluster, plan, request.given) if before is not None else None
     named = bool(request.groups or request.nodes)
-    choices = offered(plan, world.cluster, world.vpc, world.profile, named)
-    view = MetadataView(plan, request.given, world.recognised, pod, choices, since=beside)
+    choices = offered(plan, session.cluster, vpc_of(session), session.profile, named)
+    view = MetadataView(plan, request.given, session.recognised, pod, choices, since=beside)
     look = looks.decide(options, around.stdout, around.environ)
     return Answer(FORMATS.render(view, options.output, look), opening.code(plan.findings, request.accepted))
 
 
-def answered(request: Request, scope: Scope, around: Surroundings) -> tuple[MetadataWorld, MetadataPlan]:
+def answered(request: Request, scope: Scope, around: Surroundings) -> tuple[ClusterSession, MetadataPlan]:
     """
     Raises:
         EksdocError: the cluster or AWS is at fault; the error says which.
     """
-    from kubectl_eksdoc.flows.metadata import plan_imds
+    from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds
 
-    world = reading.opened(request, around)
-    whole = None if request.source.live else world.cluster
-    reach = opening.reach(request.source, request.options, world.cluster.identity.context)
-    cluster, hops = scope.of(world.cluster), request.hops
-    count = world.v1_calls if request.evidence else None
-    plan = plan_imds(cluster, world.machines, hops, world.inside, whole, reach, request.assumed, request.intent, count)
-    return world, plan
+    session = opening.opened(request, around, NEEDS)
+    reach = opening.reach(request.source, request.options, session.cluster.identity.context)
+    cluster = scope.of(session.cluster)
+    plan = plan_imds(session, request.hops, cluster, reach, request.assumed, request.intent, request.evidence)
+    return session, plan
 
 
 def _earlier(request: Request, scope: Scope, around: Surroundings) -> Earlier | None:
@@ -98,8 +97,8 @@ def _earlier(request: Request, scope: Scope, around: Surroundings) -> Earlier | 
     from kubectl_eksdoc.model.documents import IMDS_PROBE
 
     def made(source: SourceChoice) -> Earlier:
-        world, plan = answered(replace(request, source=source), scope, around)
-        return as_earlier(Of(request.earlier, __version__, request.given), world.cluster, plan)
+        session, plan = answered(replace(request, source=source), scope, around)
+        return as_earlier(Of(request.earlier, __version__, request.given), session.cluster, plan)
 
     return shared_options.earlier(request.earlier, IMDS_PROBE, reading.NAME, around, made)
 
@@ -153,7 +152,9 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help=("check check only nodes of this managed node group, NodePool or eksctl node group; may be repeated"),
+        help=(
+            "check check check only nodes of this managed node group, NodePool or eksctl node group; may be repeated"
+        ),
     )
     group.add_argument(
         "--hops",

@@ -18,7 +18,7 @@ from kubectl_eksdoc.cli.metadata.probing import Active, manner_of
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.probe_pods import ClockAround
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import AwsDenied, AwsError, Drifted, LocalJournalError
+from kubectl_eksdoc.errors import AwsError, Drifted, LocalJournalError
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.aws.believing import Believed
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.model.aws.machines import Instance
     from kubectl_eksdoc.model.metadata import Act
     from kubectl_eksdoc.render.metadata_fix import FixView
-    from kubectl_eksdoc.wiring.metadata import MetadataWorld
+    from kubectl_eksdoc.session.session import ClusterSession
     from kubectl_eksdoc.wiring.runs import Keeping
 
 
@@ -38,7 +38,7 @@ def carried_out(
     request: Request,
     fix: FixRequest,
     active: Active | None,
-    world: MetadataWorld,
+    session: ClusterSession,
     act: Act,
     view: FixView,
     around: Surroundings,
@@ -52,15 +52,15 @@ def carried_out(
     from kubectl_eksdoc.flows.metadata_fix.carrying_out import carry_out
 
     keeping = around.edges.keeping(around.edges.new_run_id(around.now()), "", around.environ)
-    begun = _begun(view, world, keeping, around)
-    with _followed(request, active, world, keeping, around) as edges:
+    begun = _begun(view, session, keeping, around)
+    with _followed(request, active, session, keeping, around) as edges:
         around.note(f"fix {keeping.run}, journal {_path(keeping)}")
         try:
             done = carry_out(act, begun, _token(keeping.run), edges, fix.watch_s)
         except AwsError:
-            _tell_resume(keeping.run, request, world, around)
+            _tell_resume(keeping.run, request, session, around)
             raise
-    return _answer(request, world, replace(view, run=keeping.run, journal=_path(keeping), done=done), done, around)
+    return _answer(request, session, replace(view, run=keeping.run, journal=_path(keeping), done=done), done, around)
 
 
 def _token(run: str) -> str:
@@ -69,55 +69,49 @@ def _token(run: str) -> str:
 
 
 def _path(keeping: Keeping) -> str:
-    from kubectl_eksdoc.wiring.metadata import journal_of
+    from kubectl_eksdoc.host.journals import FIXES
+    from kubectl_eksdoc.wiring.changes import journal_of
 
-    return str(journal_of(keeping).path)
+    return str(journal_of(keeping, FIXES).path)
 
 
-def _begun(view: FixView, world: MetadataWorld, keeping: Keeping, around: Surroundings) -> Doc:
+def _begun(view: FixView, session: ClusterSession, keeping: Keeping, around: Surroundings) -> Doc:
     """The first line of the journal: what somebody else needs who goes on with it, or back."""
     from kubectl_eksdoc.render.text import rfc3339
 
-    eks = believed(world).cluster
+    eks = session.believed.cluster
     return {
         "run": keeping.run,
         "at": rfc3339(around.now()),
         "tool": __version__,
         "who": f"{keeping.who}@{keeping.host}",
-        "cluster": {"name": eks.name, "arn": eks.arn, "context": world.cluster.identity.context},
+        "cluster": {"name": eks.name, "arn": eks.arn, "context": session.cluster.identity.context},
         "fix": view.name,
         "wayBack": list(view.back),
         **({"undoes": view.undoes} if view.undoes else {}),
     }
 
 
-def believed(world: MetadataWorld) -> Believed:
-    """Raises AwsDenied: nothing that AWS says can be believed."""
-    from kubectl_eksdoc.model.asked import Unknown
-
-    if isinstance(world.aws, Unknown):
-        raise AwsDenied(f"{world.aws.why}, so nothing can be changed", "", world.aws.missing)
-    return world.aws
-
-
 @contextmanager
 def _followed(
-    request: Request, active: Active | None, world: MetadataWorld, keeping: Keeping, around: Surroundings
+    request: Request, active: Active | None, session: ClusterSession, keeping: Keeping, around: Surroundings
 ) -> Iterator[FixWorld]:
     """The edges, while the process takes Ctrl-C as a word to stop between two steps."""
+    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
     from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
-    from kubectl_eksdoc.wiring.metadata import changes_of, journal_of, node_classes_of
+    from kubectl_eksdoc.host.journals import FIXES
+    from kubectl_eksdoc.wiring.changes import journal_of, node_classes_of
 
-    aws = believed(world)
+    aws = session.believed
 
     def tell(line: str) -> None:
         around.note(f"{around.now():%H:%M:%S}Z  {line}")
 
     with around.edges.told_to_stop() as told, closing(node_classes_of(request.options.connection)) as classes:
         yield FixWorld(
-            changes_of(aws),
+            MetadataChanges(aws),
             classes,
-            journal_of(keeping),
+            journal_of(keeping, FIXES),
             around.edges.clock,
             around.sleep,
             told,
@@ -150,34 +144,35 @@ def _members(
     group: str, request: Request, aws: Believed, around: Surroundings
 ) -> Mapping[str, Instance | Absent | Unknown] | Unknown:
     """The nodes of a group as they are now, each with its instance."""
+    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
     from kubectl_eksdoc.errors import ClusterError
     from kubectl_eksdoc.imds_probe.sources import instance_of
     from kubectl_eksdoc.model import kinds
     from kubectl_eksdoc.model.asked import Unknown
-    from kubectl_eksdoc.wiring.metadata import changes_of
 
     try:
         cluster = around.open_reader(request.source, request.options.connection, None).read((kinds.NODES,))
     except ClusterError as error:
         return Unknown(error.message)
     ids = {node.name: instance_of(node) for node in cluster.nodes if node.group == group}
-    told = changes_of(aws).instances([ident for ident in ids.values() if ident])
+    told = MetadataChanges(aws).instances([ident for ident in ids.values() if ident])
     unnamed = Unknown("its providerID names no instance")
     return {name: told.get(ident, unnamed) for name, ident in ids.items()}
 
 
-def tried(act: Act, request: Request, world: MetadataWorld) -> tuple[bool, tuple[str, ...]]:
+def tried(act: Act, request: Request, session: ClusterSession) -> tuple[bool, tuple[str, ...]]:
     """As `flows.metadata_fix.steps.tried`."""
+    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
     from kubectl_eksdoc.flows.metadata_fix.steps import tried as asked
-    from kubectl_eksdoc.wiring.metadata import changes_of, node_classes_of
+    from kubectl_eksdoc.wiring.changes import node_classes_of
 
-    aws = changes_of(believed(world))
+    aws = MetadataChanges(session.believed)
     with closing(node_classes_of(request.options.connection)) as classes:
         return asked(act, _token("dry-run"), aws, classes)
 
 
 def resumed(
-    request: Request, fix: FixRequest, active: Active | None, world: MetadataWorld, around: Surroundings
+    request: Request, fix: FixRequest, active: Active | None, session: ClusterSession, around: Surroundings
 ) -> Answer:
     """A fix that was begun before, gone on with: what is as it was meant to be is left alone.
 
@@ -190,20 +185,26 @@ def resumed(
     from kubectl_eksdoc.render.metadata_fix.table import action, head
 
     keeping = around.edges.keeping(fix.resume, "", around.environ)
-    begun, act, past = read_fix(keeping, world)
+    begun, act, past = read_fix(keeping, session)
     back = tuple(map(str, begun.get("wayBack", ())))
     options = request.given | {"apply": True, "resume": fix.resume}
     view = FixView(
-        str(begun.get("fix", "")), act, world.cluster, options, back=back, run=fix.resume, recognised=world.recognised
+        str(begun.get("fix", "")),
+        act,
+        session.cluster,
+        options,
+        back=back,
+        run=fix.resume,
+        recognised=session.recognised,
     )
     around.note(f"{head(act)}, begun at {begun.get('at', 'a time that was not written down')}:")
-    confirm(world.cluster.identity, len(act.nodes), f"go on to {action(act)}", fix.given, around.ask)
-    with _followed(request, active, world, keeping, around) as edges:
+    confirm(session.cluster.identity, len(act.nodes), f"go on to {action(act)}", fix.given, around.ask)
+    with _followed(request, active, session, keeping, around) as edges:
         done = go_on(act, str(begun.get("token", "")), edges, fix.watch_s, past)
-    return _answer(request, world, replace(view, journal=_path(keeping), done=done), done, around)
+    return _answer(request, session, replace(view, journal=_path(keeping), done=done), done, around)
 
 
-def read_fix(keeping: Keeping, world: MetadataWorld) -> tuple[Doc, Act, Past]:
+def read_fix(keeping: Keeping, session: ClusterSession) -> tuple[Doc, Act, Past]:
     """The first line of its journal, what it does, and what is known to have been done.
 
     Raises:
@@ -211,32 +212,32 @@ def read_fix(keeping: Keeping, world: MetadataWorld) -> tuple[Doc, Act, Past]:
         Drifted: it is of another cluster.
     """
     from kubectl_eksdoc.flows.metadata_fix.steps import past_of
-    from kubectl_eksdoc.host.journals import read_update
+    from kubectl_eksdoc.host.journals import FIXES, read_update
     from kubectl_eksdoc.imds_probe.run import from_doc
-    from kubectl_eksdoc.wiring.metadata import folder_of
+    from kubectl_eksdoc.wiring.changes import folder_of
 
-    entries = read_update(folder_of(keeping), keeping.run)
+    entries = read_update(folder_of(keeping, FIXES), keeping.run)
     begun = next((each for each in entries if each.get("entry") == "begun"), {})
     try:
         act, past = from_doc(begun["act"]), past_of(entries)
         arn, token = str(begun["cluster"]["arn"]), begun["token"]
     except (KeyError, TypeError, ValueError) as error:
         raise LocalJournalError(f"the journal of fix {keeping.run} cannot be understood: {error!r}") from error
-    if not isinstance(token, str) or arn != believed(world).cluster.arn:
+    if not isinstance(token, str) or arn != session.believed.cluster.arn:
         raise Drifted(f"fix {keeping.run} is of {arn}", "Name the context of that cluster.")
     return begun, act, past
 
 
-def _answer(request: Request, world: MetadataWorld, view: FixView, done: Done, around: Surroundings) -> Answer:
+def _answer(request: Request, session: ClusterSession, view: FixView, done: Done, around: Surroundings) -> Answer:
     if not done.whole and view.run:
-        _tell_resume(view.run, request, world, around)
+        _tell_resume(view.run, request, session, around)
     view = replace(view, back=_back_of(view.back, done))
     if done.number:  # by hand it is what a line before has told
         known = tuple(line.replace('"$VERSION"', str(done.number)) for line in view.back)
         view = replace(view, back=known)
     if not done.proofs:
         nodes = [f"node/{name}" for name in done.act.nodes[:1]] if not done.nodes else []
-        asks = ["kubectl", "eksdoc", "imds-probe", *nodes, "--active", *reading.reached_by(request, world)]
+        asks = ["kubectl", "eksdoc", "imds-probe", *nodes, "--active", *reading.reached_by(request, session)]
         view = replace(view, from_pod=shlex.join(asks))
     return Answer(rendered(request, view, around), code(done))
 
@@ -251,9 +252,9 @@ def _back_of(lines: Sequence[str], done: Done) -> tuple[str, ...]:
     return tuple(line for line in lines if others.isdisjoint(line.split()))
 
 
-def _tell_resume(run: str, request: Request, world: MetadataWorld, around: Surroundings) -> None:
-    around.note("continue it:")
-    words = reading.reached_by(request, world)
+def _tell_resume(run: str, request: Request, session: ClusterSession, around: Surroundings) -> None:
+    around.note("go on with it:")
+    words = reading.reached_by(request, session)
     around.note(f"  {shlex.join(['kubectl', 'eksdoc', 'imds-probe', '--apply', '--resume', run, *words])}")
 
 

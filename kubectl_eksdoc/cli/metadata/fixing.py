@@ -21,7 +21,7 @@ from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
 if TYPE_CHECKING:
     from kubectl_eksdoc.imds_probe.fixes.chooser import Chosen
     from kubectl_eksdoc.render.metadata_fix import FixView
-    from kubectl_eksdoc.wiring.metadata import MetadataWorld
+    from kubectl_eksdoc.session.session import ClusterSession
 
 
 COMMAND = f"{reading.NAME} --apply"
@@ -47,6 +47,7 @@ def fixing(request: Request, fix: FixRequest, active: Active | None, around: Sur
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
+    from kubectl_eksdoc.imds_probe.read import NEEDS
     from kubectl_eksdoc.render.metadata_fix import FORMATS
 
     FORMATS.check(request.options.output)
@@ -54,16 +55,16 @@ def fixing(request: Request, fix: FixRequest, active: Active | None, around: Sur
     if fix.dry == "none":
         check_writable(around.environ, COMMAND, "imds-probe without --apply reads only")
     try:
-        world = reading.opened(request, around)
-        if world.login is not None:
-            raise world.login
-        opening.told(world, request.options, around)
+        session = opening.opened(request, around, NEEDS)
+        if session.login is not None:
+            raise session.login
+        opening.told(session, request.options, around)
         if fix.resume:
-            return fix_following.resumed(request, fix, active, world, around)
+            return fix_following.resumed(request, fix, active, session, around)
         if fix.undo:
-            return undoing.undone(request, fix, world, around)
-        undoing.tell_open(request, world, around)
-        return _fixed(request, fix, active, world, around)
+            return undoing.undone(request, fix, session, around)
+        undoing.tell_open(request, session, around)
+        return _fixed(request, fix, active, session, around)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
 
@@ -82,12 +83,12 @@ def _check_source(request: Request, fix: FixRequest) -> None:
 
 
 def _fixed(
-    request: Request, fix: FixRequest, active: Active | None, world: MetadataWorld, around: Surroundings
+    request: Request, fix: FixRequest, active: Active | None, session: ClusterSession, around: Surroundings
 ) -> Answer:
-    shown = _shown(request, fix, world)
-    view = _view(request, fix, shown, world)
+    shown = _shown(request, fix, session)
+    view = _view(request, fix, shown, session)
     if fix.dry != "none":
-        return _dry(request, fix, shown, view, world, around)
+        return _dry(request, fix, shown, view, session, around)
     say(around.stderr, f"{fix_following.preview(request, view, around)}\n")
     if shown.forbidden:
         around.note(f"nothing is done: {shown.forbidden}")
@@ -96,10 +97,10 @@ def _fixed(
 
     act = shown.chosen.act
     around.note(f"{head(act)}:")
-    confirm(world.cluster.identity, len(act.nodes), action(act), fix.given, around.ask)
-    again = reading.opened(request, around)
+    confirm(session.cluster.identity, len(act.nodes), action(act), fix.given, around.ask)
+    again = session.reobserve()
     now = _shown(request, fix, again)
-    same_cluster = again.cluster.identity == world.cluster.identity  # a context may be chosen anew while one types
+    same_cluster = again.cluster.identity == session.cluster.identity  # a context may be chosen anew while one types
     if not same_cluster or (now.chosen.act, now.forbidden) != (act, shown.forbidden):
         raise Drifted(
             "the nodes, or what makes them, are not as they were when the fix was shown",
@@ -108,24 +109,24 @@ def _fixed(
     return fix_following.carried_out(request, fix, active, again, act, view, around)
 
 
-def _shown(request: Request, fix: FixRequest, world: MetadataWorld) -> _Shown:
+def _shown(request: Request, fix: FixRequest, session: ClusterSession) -> _Shown:
     """
     Raises:
         UsageError: there is no such fix, or not one.
     """
-    from kubectl_eksdoc.flows.metadata import plan_imds
     from kubectl_eksdoc.imds_probe.fixes.chooser import NotChosen, chosen, forbidden, offered
+    from kubectl_eksdoc.imds_probe.read import plan_imds, vpc_of
 
-    cluster, intent = reading.scope(request).of(world.cluster), request.intent
-    plan = plan_imds(cluster, world.machines, request.hops, world.inside, intent=intent)
+    cluster, intent = reading.scope(request).of(session.cluster), request.intent
+    plan = plan_imds(session, request.hops, cluster, intent=intent)
     named = bool(request.groups or request.nodes)
-    found = chosen(offered(plan, world.cluster, world.vpc, world.profile, named), fix.name)
+    found = chosen(offered(plan, session.cluster, vpc_of(session), session.profile, named), fix.name)
     if isinstance(found, NotChosen):
         raise UsageError(found.why, found.hint)
     return _Shown(found, forbidden(found.act, plan.facts))
 
 
-def _view(request: Request, fix: FixRequest, shown: _Shown, world: MetadataWorld) -> FixView:
+def _view(request: Request, fix: FixRequest, shown: _Shown, session: ClusterSession) -> FixView:
     from kubectl_eksdoc.render.metadata_fix import FixView
 
     chosen = shown.chosen
@@ -133,21 +134,21 @@ def _view(request: Request, fix: FixRequest, shown: _Shown, world: MetadataWorld
     return FixView(
         chosen.name,
         chosen.act,
-        world.cluster,
+        session.cluster,
         request.given | {name: value for name, value in given.items() if value},
         chosen.fixes,
         tuple(line for each in chosen.fixes for line in each.back),
         forbidden=shown.forbidden,
-        recognised=world.recognised,
+        recognised=session.recognised,
     )
 
 
 def _dry(
-    request: Request, fix: FixRequest, shown: _Shown, view: FixView, world: MetadataWorld, around: Surroundings
+    request: Request, fix: FixRequest, shown: _Shown, view: FixView, session: ClusterSession, around: Surroundings
 ) -> Answer:
     from dataclasses import replace
 
-    well, said = (True, ()) if fix.dry == "client" else fix_following.tried(shown.chosen.act, request, world)
+    well, said = (True, ()) if fix.dry == "client" else fix_following.tried(shown.chosen.act, request, session)
     around.note(_PROVES_LITTLE if fix.dry == "client" else _PROVES_SOME)
     code = exits.FAILS if shown.forbidden or not well else exits.CLEAN
     return Answer(fix_following.rendered(request, replace(view, tried=said), around), code)

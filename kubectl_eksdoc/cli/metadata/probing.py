@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, rights, values
@@ -13,7 +13,6 @@ from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.options import dry_from, given_from
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, show, tell_unread
-from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import AwsError, Forbidden, UsageError
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.imds_probe.probing.pods import Manner
     from kubectl_eksdoc.model.aws.machines import MetadataOptions
     from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.model.kinds import Resource
     from kubectl_eksdoc.render.look import Look
     from kubectl_eksdoc.render.metadata_probe import ProbeView
 
@@ -180,37 +178,30 @@ def probing(request: Request, active: Active, around: Surroundings) -> Answer:
 def _read(asking: _Asking) -> _Read:
     """AWS is asked of the nodes' instances where it can be, and of nothing else; nothing that is measured rests on
     it."""
-    from kubectl_eksdoc.flows.metadata import facts_of_today
+    from kubectl_eksdoc.imds_probe.read import NEEDS, facts_of_today
     from kubectl_eksdoc.imds_probe.sources import service_now
     from kubectl_eksdoc.model.asked import Unknown
     from kubectl_eksdoc.model.aws.machines import MetadataOptions
+    from kubectl_eksdoc.session.session import AwsUse
 
     request, around = asking.request, asking.around
+    needs = replace(NEEDS, kinds=(kinds.NODES, kinds.PODS) if request.pod else (kinds.NODES,))
     try:
-        world = reading.opened(request, around, _kinds(request))
+        session = opening.opened(request, around, needs)
     except (AwsError, UsageError) as error:
-        return _Read(reading.scope(request).of(_cluster(asking)), unasked=error.message)
-    cluster = reading.scope(request).of(world.cluster)
-    if isinstance(world.aws, Unknown):
-        return _Read(cluster, unasked=world.aws.why)
+        session = opening.opened(request, around, replace(needs, aws=AwsUse.LEFT_OUT))
+        return _Read(reading.scope(request).of(session.cluster), unasked=error.message)
+    cluster = reading.scope(request).of(session.cluster)
+    if isinstance(session.aws, Unknown):
+        return _Read(cluster, unasked=session.aws.why)
     try:
-        facts = facts_of_today(cluster, world.machines)
+        facts = facts_of_today(session, cluster)
     except AwsError as error:
-        return _Read(cluster, calls=world.calls, unasked=error.message)
+        return _Read(cluster, calls=session.calls, unasked=error.message)
     services = {node.name: service_now(node, facts).options for node in cluster.nodes}
     known = {name: options for name, options in services.items() if isinstance(options, MetadataOptions)}
     denied = [each for each in services.values() if isinstance(each, Unknown) and each.missing]
-    return _Read(cluster, known, world.calls, unasked=denied[0].why if denied else "")
-
-
-def _kinds(request: Request) -> tuple[Resource, ...]:
-    return (kinds.NODES, kinds.PODS) if request.pod else (kinds.NODES,)
-
-
-def _cluster(asking: _Asking) -> Cluster:
-    request, around = asking.request, asking.around
-    with ProgressLine(around.stderr) as progress:
-        return around.open_reader(request.source, request.options.connection, progress).read(_kinds(request))
+    return _Read(cluster, known, session.calls, unasked=denied[0].why if denied else "")
 
 
 def _manner(asking: _Asking) -> Manner:

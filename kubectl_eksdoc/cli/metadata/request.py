@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, since_from
-from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.flows.metadata import Scope
     from kubectl_eksdoc.imds_probe.assumed import Assumed, Intent
-    from kubectl_eksdoc.wiring.metadata import MetadataWorld
+    from kubectl_eksdoc.imds_probe.read import Scope
 
 
 _PODS, _NODES = ("pod", "pods", "po"), ("node", "nodes", "no")
@@ -105,21 +102,7 @@ def _named(word: str) -> tuple[str, str]:
     return kind, name
 
 
-# What every face of ``imds-probe`` reads: the cluster, what of it is asked about, and AWS's side of it.
-
-
 NAME = "imds-probe"
-
-
-def opened(request: Request, around: Surroundings, kinds: Sequence[Resource] = ()) -> MetadataWorld:
-    """`kinds`: what is read of the cluster, () for all that is judged by.
-
-    Raises:
-        EksdocError: as `wiring.metadata.open_metadata`.
-    """
-    from kubectl_eksdoc.flows.metadata import KINDS
-
-    return opening.opened(around.open_metadata, request, around, kinds or KINDS)
 
 
 def scope(request: Request) -> Scope:
@@ -127,8 +110,8 @@ def scope(request: Request) -> Scope:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.flows.metadata import Scope
-    from kubectl_eksdoc.wiring.metadata import namespace_of
+    from kubectl_eksdoc.imds_probe.read import Scope
+    from kubectl_eksdoc.session.sources import namespace_of
 
     options = request.options
     named = bool(request.pod or request.workload)
@@ -136,6 +119,6 @@ def scope(request: Request) -> Scope:
     return Scope(request.pod, there, request.nodes, request.groups, request.workload)
 
 
-def reached_by(request: Request, world: opening.WasRead) -> tuple[str, ...]:
+def reached_by(request: Request, session: opening.WasRead) -> tuple[str, ...]:
     """The words that lead to the same cluster once more."""
-    return opening.with_aws(request.source, request.options, world.cluster.identity.context)
+    return opening.with_aws(request.source, request.options, session.cluster.identity.context)

@@ -319,9 +319,9 @@ def _chooses(command: Invocation) -> bool:
 
 
 def _narrowed(args: argparse.Namespace) -> tuple[Right, ...]:
+    from kubectl_eksdoc.check.read import kinds_for
     from kubectl_eksdoc.check.registry import needs_of
     from kubectl_eksdoc.cli.check.choosing import chosen_from
-    from kubectl_eksdoc.flows.check.looking import kinds_for
 
     chosen = chosen_from(args)
     return registered.narrowed(kinds_for(chosen), needs_of(chosen), args.target or registered.NEXT)

@@ -15,8 +15,8 @@ from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run.options import NAMESPACE_FLAG
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import ClusterError, Forbidden, JournalGone, LocalJournalError, Stopped
+from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping, RunEdges
-from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run.face import FaceOf, RunFace, Told, Wanted

@@ -23,9 +23,9 @@ from kubectl_eksdoc.cli.run.rest import Rest
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model.journal import Phase
+from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.tui.run.state import Kind, Live, Outcome, Prepared
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping
-from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting

@@ -35,7 +35,7 @@ from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import Drifted, UsageError
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.run.limits import Limits

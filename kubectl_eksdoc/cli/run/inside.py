@@ -22,7 +22,7 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Locked, UsageError
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.journal import is_run_id
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.in_cluster import Avoided, Errand

@@ -14,8 +14,8 @@ from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.stop_times import stop_times
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import Drifted, Forbidden
+from kubectl_eksdoc.session.sources import Progress, SourceChoice
 from kubectl_eksdoc.wiring.runs import Hooks
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.cli.run.carrying import Carrying

@@ -31,8 +31,8 @@ from kubectl_eksdoc.errors import (
     UsageError,
 )
 from kubectl_eksdoc.model.journal import DONE, TOLD_TO_END, is_run_id
+from kubectl_eksdoc.session.sources import Progress, SourceChoice
 from kubectl_eksdoc.wiring.runs import Hooks
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run.again import Asked

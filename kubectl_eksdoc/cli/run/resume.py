@@ -23,8 +23,8 @@ from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model.journal import Phase
+from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.runs import Hooks
-from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.run.limits import Limits

@@ -12,7 +12,7 @@ from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # the first paint must not pay for runs
     from kubectl_eksdoc.cli.run.desk import RunDesk

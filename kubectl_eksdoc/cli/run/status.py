@@ -24,8 +24,8 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, JournalError, UsageError
 from kubectl_eksdoc.model.journal import Phase, RunSummary
 from kubectl_eksdoc.model.kinds import ReadState
+from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.runs import Keeping
-from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.run.others import OthersNode

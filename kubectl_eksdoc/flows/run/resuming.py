@@ -18,13 +18,14 @@ from kubectl_eksdoc.drain.run.others import OthersNode, drained_by_others
 from kubectl_eksdoc.drain.run.patience import in_waves
 from kubectl_eksdoc.drain.run.replanning import WAITED_FOR
 from kubectl_eksdoc.drain.run.seen import Seen
-from kubectl_eksdoc.flows.ports import ClusterReader, Field
+from kubectl_eksdoc.flows.ports import Field
 from kubectl_eksdoc.flows.run.draining import Clock
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import Noted, Outcome, Verb
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.session.ports import ClusterReader
 
 
 def engine_again(

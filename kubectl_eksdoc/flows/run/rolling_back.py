@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from kubectl_eksdoc.drain.run.account import noted_of, to_give_back
 from kubectl_eksdoc.drain.run.journal import Cordoned, Protected, Scribe, is_another
-from kubectl_eksdoc.flows.ports import ClusterReader
 from kubectl_eksdoc.flows.run.running import Running
 from kubectl_eksdoc.kubernetes.api.statuses import Lost, Status
 from kubectl_eksdoc.kubernetes.news import Answered
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.acts import Release, Restore
 from kubectl_eksdoc.model.journal import ROLLED_BACK, Noted, Phase
+from kubectl_eksdoc.session.ports import ClusterReader
 
 Back = Restore | Release
 

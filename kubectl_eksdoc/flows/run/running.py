@@ -18,7 +18,7 @@ from kubectl_eksdoc.drain.run.replanning import Replanning
 from kubectl_eksdoc.drain.run.seen import Seen
 from kubectl_eksdoc.drain.run.standing import Reason, Standing
 from kubectl_eksdoc.errors import ClusterError, Drifted, Stopped
-from kubectl_eksdoc.flows.ports import ClusterReader, DrainLock, Field, Trial
+from kubectl_eksdoc.flows.ports import DrainLock, Field, Trial
 from kubectl_eksdoc.flows.run.draining import Clock, Draining, Ended, Wished
 from kubectl_eksdoc.flows.run.journal import RunJournal
 from kubectl_eksdoc.flows.run.resuming import engine_again
@@ -28,6 +28,7 @@ from kubectl_eksdoc.model.acts import Cordon, OfPod
 from kubectl_eksdoc.model.baseline import Promise
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import ROLLED_BACK, Noted, Phase
+from kubectl_eksdoc.session.ports import ClusterReader
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,24 +8,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kubectl_eksdoc.addon_diff.read import judge_terraform
 from kubectl_eksdoc.addon_diff.terraform.result import TerraformJudgement
 from kubectl_eksdoc.aws.charts import chart_defaults
-from kubectl_eksdoc.aws.validating import broken
 from kubectl_eksdoc.aws.values import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing
-from kubectl_eksdoc.flows.addon_terraform import judge_terraform
 from kubectl_eksdoc.host.terraform.plan import read_terraform_plan
 from kubectl_eksdoc.model.api_objects import Doc, Named, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.model.aws.clusters import EksCluster
-from kubectl_eksdoc.model.aws.configuration import Broken
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.pods import Asks, Branch, Probe
 from tests.addon_diff.incident import rich
 from tests.builders import a_cluster, a_pod
 from tests.host.terraform_plans import AWS, Json, a_change, a_plan, an_addon, written
 from tests.raw_facts import DATA
+from tests.sessions import Answered
 
 OLD, NEW = "v1.11.0-eksbuild.1", "v1.12.6-eksbuild.1"
 CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.24", "", "ACTIVE", "", "")
@@ -67,12 +66,6 @@ class World:
     def objects(self) -> Held:
         return Held({named(each): each for each in self.live})
 
-    def judge(self, schema: Doc, values: Doc) -> tuple[Broken, ...] | Unknown:
-        return broken(schema, values)
-
-    def values(self, text: str) -> Doc:
-        return values_of(text)
-
     def side(self, name: str, wish: str | None) -> AddonSide:
         if self.denied:
             raise AwsDenied(f"IAM does not allow {self.denied}", "", self.denied)
@@ -88,6 +81,19 @@ class World:
             raise AwsMissing(f"EKS offers no add-on {name} for Kubernetes 1.24")
         none = Unknown("it is no add-on of EKS yet")
         return AddonSide(Addon(name, "", ""), VersionSide("", none, none), _side(wish or NEW), {}, True, (wish or NEW,))
+
+    def session(self) -> Answered:
+        asked = {"addon_side": self.side, "creation_side": self.creation_side, "addon_names": lambda: ()}
+        return _Session(self.cluster, asked, self.objects, self.eks)
+
+
+class _Session(Answered):
+    def __init__(self, cluster: Cluster, asked: Mapping[str, Any], objects: Held, eks: EksCluster) -> None:
+        super().__init__(cluster, lambda: None, objects, eks)
+        self._asked = asked
+
+    def require(self, question: Any, *args: Any, **more: Any) -> Any:
+        return self._asked[question.__name__](*args, **more)
 
 
 SPELLINGS: Mapping[str, tuple[str, dict[str, Any], set[str]]] = {
@@ -128,4 +134,4 @@ def the_incident(spelling: str, address: str = PLAIN, **after: Any) -> Json:
 
 
 def judged(folder: Path, document: Json, world: World | None = None, addon: str = "") -> TerraformJudgement:
-    return judge_terraform(read_terraform_plan(written(folder, document)), world or World(), addon)
+    return judge_terraform(read_terraform_plan(written(folder, document)), (world or World()).session(), addon)

@@ -121,6 +121,24 @@ def test_what_changes_while_it_is_typed_is_not_what_was_shown(ann: Desk) -> None
 
 
 @pytest.mark.long
+def test_who_uses_it_is_read_again_before_it_is_sent(aws: World, tmp_path: Path) -> None:
+    """The first pod with security groups of its own comes while it is typed: the update would take its interface."""
+    argv = ("--as-asked", "--resolve-conflicts", "OVERWRITE")
+    limits = {"vpc.amazonaws.com/pod-eni": "1"}
+    spec = {"containers": [{"name": "web", "image": "web", "resources": {"limits": limits, "requests": limits}}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "own", "namespace": "kube-system"}, "spec": spec}
+    with worlds.served("small-traps") as (server, _):
+        ann = desk(server, tmp_path / "ann", aws)
+        told = json.loads(ann.apply(*argv, "--dry-run", "-o", "json").out)
+        assert "critical" not in {each["severity"] for each in told["findings"]}
+        ann.types = f"vpc-cni {NEW}\nprod {told['changes']}\n"
+        ann.happens = lambda: ann.service.objects.apply(pod, "kubectl")
+        ran = ann.apply(*argv)
+        assert ran.code == 7 and "not as it was when the plan was shown" in ran.err, ran.err
+        assert ann.aws.count("eks:UpdateAddon") == 0 and not ann.journals
+
+
+@pytest.mark.long
 def test_iam_denies_it(ann: Desk) -> None:
     ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
     ann.aws.deny("eks:UpdateAddon")

@@ -11,16 +11,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.believing import Believed, believed
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.embedded.serving.handler import Server
-from kubectl_eksdoc.kube.identity import AwsWanted
-from kubectl_eksdoc.kube.single_objects import NamespaceLists, SingleObjects
-from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.wiring.addons import AddonWorld, Reading
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.carried_out import carried_out
 from tests.addon.stand_in.pod_template import INIT
@@ -30,6 +25,7 @@ from tests.aws.test_live import live
 from tests.cli.running import Ran, Terminal
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
+from tests.sessions import with_aws
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -91,23 +87,15 @@ class Desk:
             out,
             err,
             {"HOME": str(self.home), "USER": "ann", **self.environ},
-            open_addons=self._opened,
+            open_session=with_aws(self._believed),
             stdin=_Typist(self.types, self.happens) if self.types else io.StringIO(),
             run_edges=Edges(told_to_stop=told, clock=Fast()),
             sleep=lambda seconds: time.sleep(seconds / worlds.SPEED),
         )
 
-    def _opened(
-        self,
-        source: SourceChoice,
-        connection: Connection,
-        wanted: AwsWanted,
-        progress: Progress | None,
-        reading: Reading,
-    ) -> AddonWorld:
-        cluster = open_reader(source, connection, progress).read(reading.kinds)
+    def _believed(self) -> Believed:
         aws = live(self.aws)
-        return AddonWorld(cluster, SingleObjects(connection), believed(aws, aws.access), NamespaceLists(connection))
+        return believed(aws, aws.access)
 
 
 class _Typist(Terminal):

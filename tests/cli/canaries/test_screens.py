@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.session.sources import SourceChoice, open_reader
 from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.screen import PlanScreen
-from kubectl_eksdoc.wiring.sources import SourceChoice, open_reader
 from tests.cli.canaries import places
 from tests.cli.canaries.canaries import canaries_in
 from tests.tui.pilots import a_demo, drive

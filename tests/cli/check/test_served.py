@@ -6,7 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,17 +25,14 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.embedded.serving.access import Access, Rule, User, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
-from kubectl_eksdoc.errors import AwsDenied
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws import questions
 from kubectl_eksdoc.model.aws.access import AwsAccess
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.wiring.checks import CheckReading, CheckWorld, open_check
-from kubectl_eksdoc.wiring.interruption import of_live
 from tests.aws.test_live import access, prod
 from tests.cli.running import Ran
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
+from tests.sessions import with_aws
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -55,7 +52,7 @@ class Somebody:
 
     def run(self, *argv: str) -> Ran:
         out, err = io.StringIO(), io.StringIO()
-        around = Surroundings(out, err, {}, open_check=self._opened)
+        around = Surroundings(out, err, {}, open_session=with_aws(self._believed))
         code = run(["check", *argv, "--kubeconfig", self.config], out, err, around=around)
         return Ran(code, out.getvalue(), err.getvalue())
 
@@ -66,14 +63,8 @@ class Somebody:
         assert [error.message for error in JUDGE.iter_errors(found)] == []
         return found
 
-    def _opened(self, source: Any, connection: Any, wanted: Any, progress: Any, reading: CheckReading) -> CheckWorld:
-        """As the real one, but that the AWS is that of the tests."""
-        world = open_check(source, connection, wanted, progress, reading)
-        try:
-            of: Believed | Unknown = believed(LiveAws(self.access, self.aws.endpoint, 1), self.access)
-        except AwsDenied as error:
-            of = Unknown(error.message, error.missing)
-        return replace(world, aws=of, karpenter=of_live(world.cluster, connection, of))
+    def _believed(self) -> Believed:
+        return believed(LiveAws(self.access, self.aws.endpoint, 1), self.access)
 
 
 def own_rights(check: Check) -> tuple[Right, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.believing import Believed, believed
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
@@ -19,12 +19,7 @@ from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled, Server, serving
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
-from kubectl_eksdoc.kube.identity import AwsWanted
-from kubectl_eksdoc.kube.single_objects import NamespaceLists, SingleObjects
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.wiring.addons import AddonWorld, Reading
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 from tests.addon.stand_in import coredns
 from tests.addon.stand_in.carried_out import carried_out
 from tests.addon.stand_in.served import Served
@@ -35,6 +30,7 @@ from tests.cli.metadata.mended import Fast
 from tests.cli.running import Ran
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
+from tests.sessions import with_aws
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -124,23 +120,15 @@ class Desk:
             out,
             err,
             {"HOME": str(self.home), "USER": "ann", **self.environ},
-            open_addons=self._opened,
+            open_session=with_aws(self._believed),
             stdin=Typist(self.types, self.happens) if self.types else io.StringIO(),
             run_edges=Edges(told_to_stop=told, clock=Fast(SPEED)),
             sleep=lambda seconds: time.sleep(seconds / SPEED),
         )
 
-    def _opened(
-        self,
-        source: SourceChoice,
-        connection: Connection,
-        wanted: AwsWanted,
-        progress: Progress | None,
-        reading: Reading,
-    ) -> AddonWorld:
-        cluster = open_reader(source, connection, progress).read(reading.kinds)
+    def _believed(self) -> Believed:
         aws = live(self.aws)
-        return AddonWorld(cluster, SingleObjects(connection), believed(aws, aws.access), NamespaceLists(connection))
+        return believed(aws, aws.access)
 
 
 @contextmanager

@@ -8,17 +8,13 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.cli.dns.request import facts_of
-from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS, Notices
-from kubectl_eksdoc.flows.dns import KINDS
-from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.coredns_lameduck.deployed import Notices
+from kubectl_eksdoc.coredns_lameduck.read import NEEDS, dns_facts, notices, whole_facts
 from kubectl_eksdoc.model.commands import Reach
-from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.coredns import Propagation
-from kubectl_eksdoc.wiring.dns import DnsReading, open_dns
-from kubectl_eksdoc.wiring.sources import SourceChoice
 from tests.cli.running import run_cli
 from tests.embedded.clients.worlds import archive
+from tests.sessions import of_the_demo
 
 BIG = ("medium", "rich")
 
@@ -45,21 +41,20 @@ def test_the_demo_is_the_incident() -> None:
 
 
 def test_what_makes_the_queue_goes_to_the_account_that_was_asked() -> None:
-    reading = DnsReading(KINDS, OBJECTS)
-    world = open_dns(SourceChoice(demo=True), Connection(), AwsWanted(), None, reading)
+    session = of_the_demo(NEEDS)
     words = ("--context", "lab", "--profile", "ops")
-    notices = facts_of(world, words).notices
-    assert isinstance(notices, Notices) and not notices.heard
-    ours, _, aws = notices.mend.partition(" && ")
+    facts = whole_facts(session, lambda: notices(session, words, True)).notices
+    assert isinstance(facts, Notices) and not facts.heard
+    ours, _, aws = facts.mend.partition(" && ")
     assert "--profile ops" in ours and "aws cloudformation create-stack" in aws and "--profile ops" in aws
-    assert Reach(words, words, words).of(notices.mend) == notices.mend, "no word is said twice"
+    assert Reach(words, words, words).of(facts.mend) == facts.mend, "no word is said twice"
 
 
 def test_what_was_measured_from_this_machine_changes_nothing_in_the_demo() -> None:
     """A measurement of its rehearsal has the same Deployment; the demo and snapshots answer the same everywhere."""
-    world = open_dns(SourceChoice(demo=True), Connection(), AwsWanted(), None, DnsReading(KINDS, OBJECTS))
-    kept = Propagation(1, 15, world.cluster.observed_at)
-    assert facts_of(world, measured=lambda uid, context: kept).measured is None
+    session = of_the_demo(NEEDS)
+    kept = Propagation(1, 15, session.cluster.observed_at)
+    assert dns_facts(session, lambda uid, context: kept).measured is None
 
 
 def test_commands_of_the_demo_change_nothing_anywhere() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,15 +22,12 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.embedded.serving.access import Access, Rule, User, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
-from kubectl_eksdoc.errors import AwsDenied
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.access import AwsAccess
-from kubectl_eksdoc.wiring.dns import DnsReading, DnsWorld, open_dns
-from kubectl_eksdoc.wiring.interruption import of_live
 from tests.aws.test_live import access, prod
 from tests.cli.running import Ran
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
+from tests.sessions import with_aws
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -51,18 +47,12 @@ class Somebody:
 
     def run(self, *argv: str) -> Ran:
         out, err = io.StringIO(), io.StringIO()
-        around = Surroundings(out, err, {}, open_dns=self._opened)
+        around = Surroundings(out, err, {}, open_session=with_aws(self._believed))
         code = run(["coredns-lameduck", *argv, "--kubeconfig", self.config], out, err, around=around)
         return Ran(code, out.getvalue(), err.getvalue())
 
-    def _opened(self, source: Any, connection: Any, wanted: Any, progress: Any, reading: DnsReading) -> DnsWorld:
-        """As the real one, but that the AWS is that of the tests."""
-        world = open_dns(source, connection, wanted, progress, reading)
-        try:
-            of: Believed | Unknown = believed(LiveAws(self.access, self.aws.endpoint, 1), self.access)
-        except AwsDenied as error:
-            of = Unknown(error.message, error.missing)
-        return replace(world, aws=of, karpenter=partial(of_live, world.cluster, connection, of))
+    def _believed(self) -> Believed:
+        return believed(LiveAws(self.access, self.aws.endpoint, 1), self.access)
 
 
 def user(name: str, held: tuple[Right, ...]) -> User:

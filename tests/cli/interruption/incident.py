@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.believing import Believed, believed
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
@@ -24,23 +24,17 @@ from kubectl_eksdoc.embedded.demo.reader import NOW, DemoReader
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ByHand, serving
-from kubectl_eksdoc.errors import AwsDenied
-from kubectl_eksdoc.kube.api_signs import KarpenterSigns
-from kubectl_eksdoc.kube.inside_pods import InsidePods
-from kubectl_eksdoc.kube.single_objects import SingleObjects
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, with_value
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.access import AwsAccess
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.wiring.interruption import InterruptionWorld
-from kubectl_eksdoc.wiring.sources import open_reader
 from tests.aws.test_live import access
 from tests.cli.running import Ran
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.reading import yaml_of
+from tests.sessions import with_aws
 from tools.demo.interruption.cluster import logs
 
 if TYPE_CHECKING:
@@ -73,7 +67,7 @@ class Incident:
 
     def run(self, *argv: str) -> Ran:
         out, err = io.StringIO(), io.StringIO()
-        around = Surroundings(out, err, {}, open_interruption=self._opened)
+        around = Surroundings(out, err, {}, open_session=with_aws(self._believed))
         code = run(["interruption", *argv, "--kubeconfig", self.config], out, err, around=around)
         return Ran(code, out.getvalue(), err.getvalue())
 
@@ -117,14 +111,8 @@ class Incident:
 
         self.api.now(change)
 
-    def _opened(self, source: Any, connection: Any, wanted: Any, progress: Any, wanted_kinds: Any) -> InterruptionWorld:
-        cluster = open_reader(source, connection, progress).read(wanted_kinds)
-        objects, inside, signs = SingleObjects(connection), InsidePods(connection), KarpenterSigns(connection)
-        try:
-            of = believed(_asking(self.access, self.aws.endpoint), self.access)
-        except AwsDenied as error:
-            return InterruptionWorld(cluster, Unknown(error.message, error.missing), objects, inside, signs)
-        return InterruptionWorld(cluster, of, objects, inside, signs)
+    def _believed(self) -> Believed:
+        return believed(_asking(self.access, self.aws.endpoint), self.access)
 
 
 @cache

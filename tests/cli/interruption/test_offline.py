@@ -14,17 +14,14 @@ import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.aws.believing import believed
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
-from kubectl_eksdoc.flows.interruption import KINDS, interruption_facts
 from kubectl_eksdoc.host.archives.snapshot import STEM
-from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.interruption.read import NEEDS, interruption_facts
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.objects.raw_objects import RawObjects
-from kubectl_eksdoc.wiring.interruption import InterruptionWorld, open_interruption
-from kubectl_eksdoc.wiring.sources import SourceChoice
 from tests.builders import NOW
 from tests.cli.interruption.incident import values_in
 from tests.cli.running import run_cli
+from tests.sessions import of_the_demo
 
 JUDGE = jsonschema.Draft202012Validator(schemas.load("Interruption"))
 
@@ -61,11 +58,11 @@ def a_snapshot(folder: Path, with_aws: bool, leave_out: tuple[str, ...] = ()) ->
 
 
 def recorded() -> bytes:
-    demo = open_interruption(SourceChoice(demo=True), Connection(), AwsWanted(), None, KINDS)
+    demo = of_the_demo(NEEDS)
     recorder = Recorder(demo.aws.aws)  # type: ignore[union-attr]
     seen = believed(recorder, demo.aws.aws.access)  # type: ignore[union-attr]
-    world = InterruptionWorld(demo.cluster, seen, demo.objects, demo.inside, demo.signs)
-    interruption_facts(demo.cluster, world.around)
+    demo.aws = seen
+    interruption_facts(demo)
     cluster = seen.cluster
     return recorder.written(
         RecordedOf(cluster.name, cluster.region, cluster.account, cluster.endpoint, seen.caller.arn, NOW)

@@ -15,21 +15,21 @@ from kubectl_eksdoc.aws.believing import believed
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.flows.ports import ClusterReader
 from kubectl_eksdoc.imds_probe.sources import NODE_CLASS
-from kubectl_eksdoc.kube.identity import AwsWanted
 from kubectl_eksdoc.model.aws.machines import SaidOptions
 from kubectl_eksdoc.model.cluster import Cluster, Identity, NodeClass
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP, NODE_POOL, Node
 from kubectl_eksdoc.model.pods import Calls
-from kubectl_eksdoc.wiring.metadata import MetadataWorld
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
+from kubectl_eksdoc.session.ports import ClusterReader
+from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession, Observed, SessionRequest
+from kubectl_eksdoc.session.sources import Progress, SourceChoice
 from tests.aws.test_live import live
 from tests.builders import a_cluster, a_node, a_pod, with_classes
 from tests.cli.addon.updated import _Typist as Typist
 from tests.cli.running import Ran
+from tests.sessions import Nowhere
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -107,7 +107,7 @@ class Desk:
             err,
             {"HOME": str(self.home), "USER": "ann", **self.environ},
             open_reader=self._reader,
-            open_metadata=self._opened,
+            open_session=self._opened,
             stdin=Typist(self.types, self.happens) if self.types else io.StringIO(),
             run_edges=Edges(told_to_stop=told, clock=Fast(self.speed)),
             sleep=lambda seconds: time.sleep(seconds / self.speed),
@@ -118,16 +118,20 @@ class Desk:
     ) -> ClusterReader:
         return self
 
-    def _opened(
-        self,
-        source: SourceChoice,
-        connection: Connection,
-        wanted: AwsWanted,
-        progress: Progress | None,
-        kinds: Sequence[Resource],
-    ) -> MetadataWorld:
-        aws = live(self.aws)
-        return MetadataWorld(self.read(kinds), believed(aws, aws.access))
+    def _opened(self, request: SessionRequest) -> ClusterSession:
+        return Session(self, request.needs)
+
+
+class Session(Observed):
+    """Of the desk's nodes, as they are when it is made."""
+
+    def __init__(self, desk: Desk, needs: ClusterNeeds) -> None:
+        aws = live(desk.aws)
+        super().__init__(desk.read(needs.kinds), believed(aws, aws.access), Nowhere())  # type: ignore[arg-type]
+        self._desk, self._needs = desk, needs
+
+    def reobserve(self, needs: ClusterNeeds | None = None) -> ClusterSession:
+        return Session(self._desk, needs or self._needs)
 
 
 def desk(home: Path, aws: World, config: str) -> Desk:

@@ -6,20 +6,16 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.believing import Believed, believed
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.errors import AwsDenied
-from kubectl_eksdoc.kube.inside_pods import InsidePods
 from kubectl_eksdoc.model.api_objects import with_value
-from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.access import AwsAccess
 from kubectl_eksdoc.simulator.plane import ControlPlane
-from kubectl_eksdoc.wiring.metadata import MetadataWorld
-from kubectl_eksdoc.wiring.sources import open_reader
 from tests.cli.running import Ran
+from tests.sessions import with_aws
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -74,14 +70,9 @@ class Probing:
 
     def run(self, *argv: str) -> Ran:
         out, err = io.StringIO(), io.StringIO()
-        around = Surroundings(out, err, {}, open_metadata=self._opened)
+        around = Surroundings(out, err, {}, open_session=with_aws(self._believed))
         code = run(["imds-probe", *argv, "--kubeconfig", self.config], out, err, around=around)
         return Ran(code, out.getvalue(), err.getvalue())
 
-    def _opened(self, source: Any, connection: Any, wanted: Any, progress: Any, kinds: Any) -> MetadataWorld:
-        cluster = open_reader(source, connection, progress).read(kinds)
-        try:
-            of = believed(LiveAws(self.access, self.aws.endpoint, 1), self.access)
-        except AwsDenied as error:
-            return MetadataWorld(cluster, Unknown(error.message, error.missing), InsidePods(connection))
-        return MetadataWorld(cluster, of, InsidePods(connection))
+    def _believed(self) -> Believed:
+        return believed(LiveAws(self.access, self.aws.endpoint, 1), self.access)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tarfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +11,20 @@ import pytest
 
 from kubectl_eksdoc.aws.believing import believed
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
-from kubectl_eksdoc.flows.metadata import KINDS, metadata_facts
 from kubectl_eksdoc.host.archives.snapshot import STEM
-from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.imds_probe.read import KINDS, NEEDS, metadata_facts
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.objects.raw_objects import RawObjects
-from kubectl_eksdoc.wiring.metadata import MetadataWorld, open_metadata
-from kubectl_eksdoc.wiring.sources import SourceChoice, open_reader
+from kubectl_eksdoc.session.sources import SourceChoice, open_reader
 from tests.builders import NOW
 from tests.cli.running import run_cli
+from tests.sessions import of_the_demo
 
 
 def document(*words: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(run_cli("imds-probe", *words, "-o", "json").out)
     return found
-
-
-def the_demo() -> MetadataWorld:
-    return open_metadata(SourceChoice(demo=True), Connection(), AwsWanted(), None, KINDS)
 
 
 def a_snapshot(folder: Path, with_aws: bool) -> str:
@@ -51,11 +45,12 @@ def a_snapshot(folder: Path, with_aws: bool) -> str:
 
 
 def recorded() -> bytes:
-    demo = the_demo()
+    demo = of_the_demo(NEEDS)
     recorder = Recorder(demo.aws.aws)  # type: ignore[union-attr]
     seen = believed(recorder, demo.aws.aws.access)  # type: ignore[union-attr]
     small = open_reader(SourceChoice(demo=True), Connection()).read(KINDS)
-    metadata_facts(small, replace(demo, aws=seen).machines)
+    demo.aws = seen
+    metadata_facts(demo, small)
     cluster = seen.cluster
     return recorder.written(
         RecordedOf(cluster.name, cluster.region, cluster.account, cluster.endpoint, seen.caller.arn, NOW)

@@ -14,12 +14,12 @@ import pytest
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.flows.metadata import KINDS
+from kubectl_eksdoc.imds_probe.read import NEEDS
 from kubectl_eksdoc.kube.identity import AwsWanted
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.wiring.metadata import open_metadata
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.session import SessionRequest, open_session
+from kubectl_eksdoc.session.sources import SourceChoice
 from tests.aws.test_live import access, prod
 from tests.cli.metadata.probed import Probing, nodes_are_instances
 from tests.embedded.clients import worlds
@@ -173,7 +173,8 @@ def test_where_nothing_says_which_region_the_cluster_still_tells_what_it_can(
     monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
     with worlds.served("small-traps", ByHand(), pace=None) as (server, _):
         config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN), name="lab")
-        world = open_metadata(SourceChoice(), Connection(kubeconfig=config), AwsWanted(), None, KINDS)
+        world = open_session(SessionRequest(SourceChoice(), Connection(kubeconfig=config), AwsWanted(), NEEDS))
+        assert world.cluster.nodes
     assert len(world.cluster.nodes) == 12 and isinstance(world.aws, Unknown) and "AWS was not asked" in world.aws.why
 
 
@@ -188,6 +189,6 @@ def test_without_credentials_of_aws_the_cluster_is_judged_all_the_same(
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     connection = Connection(kubeconfig=ann.config)
     wanted = AwsWanted("prod", "ap-northeast-2", "")
-    world = open_metadata(SourceChoice(), connection, wanted, None, KINDS)
-    assert world.login is not None and isinstance(world.aws, Unknown) and world.cluster.nodes
+    world = open_session(SessionRequest(SourceChoice(), connection, wanted, NEEDS))
+    assert isinstance(world.aws, Unknown) and world.login is not None and world.cluster.nodes
     assert "AWS was not asked: there are no AWS credentials" in world.aws.why

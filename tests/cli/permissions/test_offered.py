@@ -11,9 +11,9 @@ import pytest
 
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.names import Kind
+from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.names import Asked, Beside, names_of
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
-from kubectl_eksdoc.wiring.sources import SourceChoice
 from tests.aws.test_live import prod
 from tests.cli.permissions import sites
 from tests.cli.permissions.desk import NAME, REGION, desk

@@ -23,9 +23,9 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.tui.run.state import Kind, Live, Outcome, Prepared
-from kubectl_eksdoc.wiring.sources import SourceChoice
 from tests.cli.run.served import Machine, cordoned, machine
 from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions

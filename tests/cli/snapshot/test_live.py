@@ -6,7 +6,6 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +24,12 @@ from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.aws.access import AwsAccess
-from kubectl_eksdoc.wiring.checks import CheckReading, CheckWorld, open_check
-from kubectl_eksdoc.wiring.interruption import of_live
-from kubectl_eksdoc.wiring.snapshots import take
-from kubectl_eksdoc.wiring.sources import named
+from kubectl_eksdoc.snapshot.apply import take
 from tests.aws.test_live import access, prod
 from tests.cli.running import Ran
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
+from tests.sessions import with_aws
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -76,7 +73,9 @@ class Desk:
 
     def run(self, *argv: str) -> Ran:
         out, err = io.StringIO(), io.StringIO()
-        around = Surroundings(out, err, {}, open_check=self._check, take_snapshot=self._take)
+        around = Surroundings(
+            out, err, {}, open_session=with_aws(lambda: believed(self._of_aws(), self._aws)), take_snapshot=self._take
+        )
         code = run(argv, out, err, around=around)
         return Ran(code, out.getvalue(), err.getvalue())
 
@@ -92,15 +91,6 @@ class Desk:
         self, path: str, source: Any, connection: Any, wanted: Any, progress: Any, tool: str, without: Any
     ) -> Any:
         return take(path, source, connection, wanted, progress, tool, self._of_aws, without)
-
-    def _check(self, source: Any, connection: Any, wanted: Any, progress: Any, reading: CheckReading) -> CheckWorld:
-        """As the real one, but that the AWS is that of the tests."""
-        world = open_check(source, connection, wanted, progress, reading)
-        if not source.live:
-            return world
-        of = believed(self._of_aws(), self._aws)
-        cluster = named(world.cluster, of, wanted)
-        return replace(world, cluster=cluster, aws=of, karpenter=of_live(cluster, connection, of))
 
 
 def _document(ran: Ran) -> dict[str, Any]:

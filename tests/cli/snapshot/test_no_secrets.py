@@ -26,7 +26,7 @@ from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
 from kubectl_eksdoc.errors import AwsRefused
 from kubectl_eksdoc.model.aws.questions import Question
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.wiring.snapshots import take
+from kubectl_eksdoc.snapshot.apply import take
 from tests.aws.test_live import access, prod
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs

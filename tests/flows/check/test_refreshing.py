@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from kubectl_eksdoc.check.read import PAUSE_S, WAIT_S, refreshed
 from kubectl_eksdoc.errors import AwsDenied
-from kubectl_eksdoc.flows.check.refreshing import PAUSE_S, WAIT_S, refreshed
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.insights import Refresh
 from tests.builders import NOW
@@ -44,7 +44,7 @@ class Eks:
 
 
 def run(eks: Eks) -> str:
-    return refreshed(eks, eks.now, eks.sleep)
+    return refreshed(eks, eks.now, eks.sleep)  # type: ignore[arg-type]
 
 
 def test_it_is_waited_for() -> None:

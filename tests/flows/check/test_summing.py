@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.addon_diff.corefile import CONFIG
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-from kubectl_eksdoc.flows.check import summing
-from kubectl_eksdoc.flows.check.around import CheckAround
+from kubectl_eksdoc.check import read
 from kubectl_eksdoc.model.api_objects import Named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, AddonVersion, AddonVersions, Fits, VersionSide
@@ -19,6 +17,7 @@ from kubectl_eksdoc.model.check_needs import Need
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding
 from tests.check.healthy import EKS, healthy
+from tests.sessions import Answered
 
 DENIED = Unknown("IAM does not allow it", "eks:DescribeAddonConfiguration")
 ODD = Unknown("EKS says nothing of it")
@@ -31,8 +30,8 @@ def nobody(*_: Any) -> Any:
 def of(addons: Any, sides: dict[str, Any], eks: Any = EKS) -> tuple[Finding, ...] | Unknown:
     facts = healthy()
     told = replace(facts.aws, addons=addons)
-    around = CheckAround(eks, nobody, nobody, lambda name, _: sides[name], nobody, nobody, nobody)  # type: ignore[arg-type]
-    summed = summing.summed(facts.cluster, facts.way, told, around, frozenset([Need.PLAN_ADDONS]), ())
+    session = Answered(facts.cluster, lambda name, _: sides[name], eks=eks)
+    summed = read.summed(session, facts.way, told, frozenset([Need.PLAN_ADDONS]), ())
     assert summed.drain is None, "nobody asked for it"
     return summed.findings[Need.PLAN_ADDONS]
 
@@ -62,17 +61,9 @@ def test_the_corefile_is_judged_by_the_version_that_only_the_target_has() -> Non
     offered = AddonVersions("coredns", "networking", "eks", (AddonVersion(new, fits),))
     listed = (Addon("coredns", now.version, "ACTIVE"),)
     side = AddonSide(listed[0], now, now, {}, True, ())
-    around = CheckAround(
-        EKS,
-        nobody,
-        nobody,
-        lambda *_: side,
-        lambda *_: (),
-        nobody,
-        SimpleNamespace(objects=_Objects()),  # type: ignore[arg-type]
-    )
+    session = Answered(facts.cluster, lambda *_: side, _Objects(), EKS)
     told = replace(facts.aws, addons=listed, addon_versions={"coredns": offered})
-    summed = summing.summed(facts.cluster, facts.way, told, around, frozenset([Need.PLAN_ADDONS]), ())
+    summed = read.summed(session, facts.way, told, frozenset([Need.PLAN_ADDONS]), ())
     found = summed.findings[Need.PLAN_ADDONS]
     assert not isinstance(found, Unknown)
     (refused,) = (each for each in found if each.code is Code.of("addon-corefile-refused"))
@@ -105,8 +96,8 @@ def test_without_the_list_or_the_cluster_nothing_is_known(addons: Any, eks: Any)
 
 def test_the_plan_of_the_drain_is_kept_with_its_findings() -> None:
     facts = healthy()
-    around = CheckAround(EKS, nobody, nobody, nobody, nobody, nobody, nobody)  # type: ignore[arg-type]
-    summed = summing.summed(facts.cluster, facts.way, facts.aws, around, frozenset([Need.PLAN_DRAIN]), ())
+    session = Answered(facts.cluster, nobody)
+    summed = read.summed(session, facts.way, facts.aws, frozenset([Need.PLAN_DRAIN]), ())
     assert summed.drain is not None
     assert {target.node.name for target in summed.drain.targets} == {node.name for node in facts.cluster.nodes}
     told = summed.findings[Need.PLAN_DRAIN]
@@ -116,6 +107,6 @@ def test_the_plan_of_the_drain_is_kept_with_its_findings() -> None:
 
 def test_where_no_node_is_behind_there_is_no_plan_and_nothing_is_found() -> None:
     facts = healthy(target="1.33")
-    around = CheckAround(EKS, nobody, nobody, nobody, nobody, nobody, nobody)  # type: ignore[arg-type]
-    summed = summing.summed(facts.cluster, facts.way, facts.aws, around, frozenset([Need.PLAN_DRAIN]), ())
+    session = Answered(facts.cluster, nobody)
+    summed = read.summed(session, facts.way, facts.aws, frozenset([Need.PLAN_DRAIN]), ())
     assert (summed.drain, summed.findings) == (None, {Need.PLAN_DRAIN: ()})

@@ -16,16 +16,13 @@ import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.addon_diff.facts import Asked
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
-from kubectl_eksdoc.addon_diff.rendering import every_object
-from kubectl_eksdoc.flows.addon import KINDS, plan_addon
-from kubectl_eksdoc.kube.identity import AwsWanted
-from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.addon_diff.read import NEEDS, plan_addon, side_of
 from kubectl_eksdoc.render.addon import AddonView, Look, render
 from kubectl_eksdoc.render.addon.commands import as_json, eksctl, terraform, update_addon
-from kubectl_eksdoc.wiring.addons import AddonWorld, Reading, open_addons
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.session import ClusterSession
 from tests.broken import accepted
 from tests.reading import yaml_of
+from tests.sessions import of_the_demo
 
 GOLDEN = Path(__file__).parent / "golden"
 JUDGE = jsonschema.Draft202012Validator(schemas.load("AddonDiff"))
@@ -33,14 +30,14 @@ TO = "v1.20.4-eksbuild.2"
 
 
 @cache
-def world() -> AddonWorld:
-    return open_addons(SourceChoice(demo=True), Connection(), AwsWanted(), None, Reading(KINDS, every_object()))
+def world() -> ClusterSession:
+    return of_the_demo(NEEDS)
 
 
 @cache
 def planned(name: str, to: str, mode: Mode) -> AddonPlan:
     demo = world()
-    return plan_addon(demo.cluster, demo.eks, demo.side(name, to), demo.objects, Asked(mode), demo.judge)
+    return plan_addon(demo, side_of(demo, name, to), Asked(mode))
 
 
 def view(name: str = "vpc-cni", to: str = TO, mode: Mode = Mode.OVERWRITE) -> AddonView:

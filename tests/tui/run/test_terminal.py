@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.model.connection import Connection
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.stages import Serving, served
 from tests.cli.run.served import Machine
 from tests.tui.test_terminal import ENTERED, LEFT, SHOWN, Terminal, a_terminal

@@ -14,20 +14,16 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.addon_diff.aftermath.facts import Aftermath
-from kubectl_eksdoc.addon_diff.rendering import every_object
-from kubectl_eksdoc.flows.addon import KINDS
-from kubectl_eksdoc.flows.addon_after import HISTORIES, look_back_on
-from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.addon_diff.read import HISTORIES, NEEDS, look_back_on, past_of
 from kubectl_eksdoc.model.api_objects import Doc, Named
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.render.addon.after import FORMATS, AfterView
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.wiring.addons import AddonWorld, Reading, open_addons
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.session import ClusterSession, Observed
 from tests.broken import accepted
 from tests.reading import yaml_of
+from tests.sessions import of_the_demo
 
 GOLDEN = Path(__file__).parent / "golden"
 JUDGE = jsonschema.Draft202012Validator(schemas.load("AddonAftermath"))
@@ -35,9 +31,8 @@ DEMUX = "DISABLE_TCP_EARLY_DEMUX"
 
 
 @cache
-def world() -> AddonWorld:
-    reading = Reading(KINDS, every_object(), HISTORIES)
-    return open_addons(SourceChoice(demo=True), Connection(), AwsWanted(), None, reading)
+def world() -> ClusterSession:
+    return of_the_demo(replace(NEEDS, histories=HISTORIES))
 
 
 class SixMinutesEarlier:
@@ -67,10 +62,9 @@ class SixMinutesEarlier:
 
 @cache
 def found(name: str = "vpc-cni", at_night: bool = False) -> Aftermath:
-    demo, past = world(), world().past(name, "")
-    night = SixMinutesEarlier()
-    objects, histories = (night, night) if at_night else (demo.objects, demo.histories)
-    return look_back_on(demo.cluster, demo.eks, past, objects, histories, demo.chart, demo.judge)
+    demo, past = world(), past_of(world(), name, "")
+    night = Observed(demo.cluster, demo.aws, SixMinutesEarlier())  # type: ignore[arg-type]
+    return look_back_on(night if at_night else demo, past)
 
 
 def view(*each: Aftermath) -> AfterView:

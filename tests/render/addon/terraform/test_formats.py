@@ -13,37 +13,33 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.addon_diff.rendering import every_object
-from kubectl_eksdoc.flows.addon import KINDS
-from kubectl_eksdoc.flows.addon_terraform import judge_terraform
+from kubectl_eksdoc.addon_diff.read import NEEDS, judge_terraform
 from kubectl_eksdoc.host.terraform.plan import read_terraform_plan
-from kubectl_eksdoc.kube.identity import AwsWanted
-from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.render.addon.terraform import FORMATS, TerraformView
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.wiring.addons import AddonWorld, Reading, open_addons
-from kubectl_eksdoc.wiring.sources import SourceChoice
+from kubectl_eksdoc.session.session import ClusterSession
 from tests.addon.terraform_of_demo import an_incident, of_everything
 from tests.addon_diff.terraform.worlds import SPELLINGS
 from tests.broken import accepted
 from tests.examples import one_in
 from tests.host.terraform_plans import a_plan, written
 from tests.reading import yaml_of
+from tests.sessions import of_the_demo
 
 GOLDEN = Path(__file__).parent / "golden"
 JUDGE = jsonschema.Draft202012Validator(schemas.load("AddonDiff"))
 
 
 @cache
-def world() -> AddonWorld:
-    return open_addons(SourceChoice(demo=True), Connection(), AwsWanted(), None, Reading(KINDS, every_object()))
+def world() -> ClusterSession:
+    return of_the_demo(NEEDS)
 
 
 def view(document: Any, folder: Path) -> TerraformView:
     plan = replace(read_terraform_plan(written(folder, document)), file="plan.json")
     judgement = judge_terraform(plan, world())
     return TerraformView(
-        judgement, world().eks.name, world().cluster, {"tf-plan": "plan.json"}, world().recognised, "0.0.0"
+        judgement, world().believed.cluster.name, world().cluster, {"tf-plan": "plan.json"}, world().recognised, "0.0.0"
     )
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import replace
 
-from kubectl_eksdoc.flows.ports import InsidePods, Objects
+from kubectl_eksdoc.aws.queues import interruption_told, nothing_told
 from kubectl_eksdoc.interruption import installs
 from kubectl_eksdoc.interruption.delivery import candidates
 from kubectl_eksdoc.interruption.installs import InterruptionFacts, effective
@@ -16,78 +15,64 @@ from kubectl_eksdoc.interruption.spot import instance_of, is_spot
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Named
 from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.clusters import part_of, partition_of
 from kubectl_eksdoc.model.aws.queues import FiguresOf, InterruptionKeys, InterruptionTold, Queue
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.model.interruption import KarpenterInstall, Place, SpotEvent
+from kubectl_eksdoc.model.interruption import KarpenterInstall, Place
 from kubectl_eksdoc.model.pods import LogOf
+from kubectl_eksdoc.session.ports import InsidePods, Objects, Signs
+from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.DEPLOYMENTS, kinds.DAEMON_SETS, kinds.BUDGETS)
 """What of the cluster is read as a whole."""
 
-Tell = Callable[[InterruptionKeys], InterruptionTold]
-"""AWS: each answer, or why there is none."""
+NEEDS = ClusterNeeds("interruption", KINDS, signs=True)
 
 
-class Signs(Protocol):
-    """What a cluster says of interruptions besides its objects; a dump of one has little of it."""
+def look_at_interruption(session: ClusterSession, wish: Wish, proxied: bool = True) -> InterruptionPlan:
+    """`proxied` False: no pod is asked for what it counts.
 
-    def events(self) -> tuple[SpotEvent, ...] | Unknown:
-        """Those of Karpenter, and of the node termination handler, about interruptions.
-
-        Raises:
-            ClusterError: the cluster cannot be talked to.
-        """
-        ...
-
-    def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
-        """What a pod (``namespace/name``) counts, in the format of Prometheus. Raises: as `events`."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """Whoever answers what is asked beside the lists of the cluster. `proxied` False: no pod is asked for what it
-    counts."""
-
-    objects: Objects
-    inside: InsidePods
-    signs: Signs
-    tell: Tell
-    place: Place = Place()
-    proxied: bool = True
-
-
-def look_at_interruption(cluster: Cluster, around: Around, wish: Wish) -> InterruptionPlan:
-    """
     Raises:
         AwsError: nothing can be asked at all.
         ClusterError: the cluster cannot be talked to.
     """
-    facts = interruption_facts(cluster, around, wish.queue)
+    facts = interruption_facts(session, wish.queue, proxied)
     return plan_interruption(replace(facts, cluster=noted(facts.cluster, facts)), wish)
 
 
-def interruption_facts(cluster: Cluster, around: Around, queue: str = "") -> InterruptionFacts:
+def interruption_facts(session: ClusterSession, queue: str = "", proxied: bool = True) -> InterruptionFacts:
     """`queue`: the name that is asked for, "" for the one that Karpenter is configured with."""
+    cluster, place = session.cluster, _place(session)
     found = installs.deployments(cluster)
-    install = _install(cluster, around.objects, found[0]) if found else None
+    install = _install(cluster, session.objects, found[0]) if found else None
     spot = tuple(sorted({ident for node in cluster.nodes if is_spot(node) and (ident := instance_of(node))}))
     facts = InterruptionFacts(
         cluster,
-        place=around.place,
+        place=place,
         others=tuple(f"{each.namespace}/{each.name}" for each in found[1:]),
-        events=around.signs.events() if spot else (),
+        events=session.signs.events() if spot else (),
     )
-    if install is None:
-        return replace(facts, told=around.tell(InterruptionKeys(instances=spot)))
     if not isinstance(install, KarpenterInstall):
-        unknown = install if isinstance(install, Unknown) else Unknown(install.said)
-        return replace(facts, install=unknown, told=around.tell(InterruptionKeys(instances=spot)))
+        if install is not None:
+            facts = replace(facts, install=Unknown(install.said) if isinstance(install, Absent) else install)
+        return replace(facts, told=_tell(session, InterruptionKeys(instances=spot)))
     said = effective(install)
-    proposed = "" if isinstance(said.used, Unknown) else install.cluster_name or around.place.cluster
-    name = queue or said.queue or proposed
-    facts = replace(facts, install=install, queue=name, logs=_logs(install, around), metrics=_metrics(install, around))
-    return _told(facts, install, around.tell, spot)
+    proposed = "" if isinstance(said.used, Unknown) else install.cluster_name or place.cluster
+    facts = replace(facts, install=install, queue=queue or said.queue or proposed, logs=_logs(install, session.inside))
+    facts = replace(facts, metrics=_metrics(install, session.signs) if proxied else {})
+    return _told(facts, install, session, spot)
+
+
+def _place(session: ClusterSession) -> Place:
+    eks, who = session.eks, session.cluster.identity
+    if isinstance(eks, Unknown):
+        return Place(who.account, who.region, partition_of(who.region), who.cluster)
+    return Place(eks.account, eks.region, part_of(eks.arn, 1), eks.name, eks.auto_mode)
+
+
+def _tell(session: ClusterSession, keys: InterruptionKeys) -> InterruptionTold:
+    found = session.ask(interruption_told, keys)
+    return nothing_told(found, keys) if isinstance(found, Unknown) else found
 
 
 def _install(cluster: Cluster, objects: Objects, of: Named) -> KarpenterInstall | Absent | Unknown:
@@ -99,15 +84,15 @@ def _install(cluster: Cluster, objects: Objects, of: Named) -> KarpenterInstall 
     return installs.installed(of, deployment, settings, account, installs.pods_of(cluster, of))
 
 
-def _metrics(install: KarpenterInstall, around: Around) -> Mapping[str, str | Absent | Unknown]:
-    port = install.metrics_port if around.proxied else None
-    return {pod: around.signs.metrics(pod, port) for pod in install.pods} if port else {}
+def _metrics(install: KarpenterInstall, signs: Signs) -> Mapping[str, str | Absent | Unknown]:
+    port = install.metrics_port
+    return {pod: signs.metrics(pod, port) for pod in install.pods} if port else {}
 
 
-def _logs(install: KarpenterInstall, around: Around) -> Mapping[str, str | Absent | Unknown]:
+def _logs(install: KarpenterInstall, inside: InsidePods) -> Mapping[str, str | Absent | Unknown]:
     """Logs of those that ended before as well, where the one after is not ready: up to v1.3 that is where it says why.
     What a container that ended has said is over where another one serves in its place."""
-    containers = around.inside.containers(install.pods)
+    containers = inside.containers(install.pods)
     asked = [
         LogOf(pod.partition("/")[0], pod.partition("/")[2], container.name, previous)
         for pod, said in containers.items()
@@ -119,7 +104,7 @@ def _logs(install: KarpenterInstall, around: Around) -> Mapping[str, str | Absen
     logs: dict[str, str | Absent | Unknown] = {
         pod: said for pod, said in containers.items() if isinstance(said, (Absent, Unknown))
     }
-    for log, text in around.inside.logs(asked).items():
+    for log, text in inside.logs(asked).items():
         key = f"{log.namespace}/{log.pod}"
         before = logs.get(key)
         if isinstance(before, str) and isinstance(text, str):
@@ -129,10 +114,12 @@ def _logs(install: KarpenterInstall, around: Around) -> Mapping[str, str | Absen
     return logs
 
 
-def _told(facts: InterruptionFacts, install: KarpenterInstall, tell: Tell, spot: tuple[str, ...]) -> InterruptionFacts:
+def _told(
+    facts: InterruptionFacts, install: KarpenterInstall, session: ClusterSession, spot: tuple[str, ...]
+) -> InterruptionFacts:
     """First whatever has a name, then what these answers name: targets of rules, the key, the role's policies."""
     account = (install.namespace, install.service_account)
-    told = tell(InterruptionKeys(queue=facts.queue, rules=True, account=account, instances=spot))
+    told = _tell(session, InterruptionKeys(queue=facts.queue, rules=True, account=account, instances=spot))
     facts = replace(facts, told=told)
     role, rules = role_of(install, told.identity), candidates(facts, install.version)
     queue = told.queue if isinstance(told.queue, Queue) else None
@@ -143,4 +130,4 @@ def _told(facts: InterruptionFacts, install: KarpenterInstall, tell: Tell, spot:
         role=role.arn if isinstance(role, Role) else "",
         figures=FiguresOf(known, rules, facts.cluster.observed_at) if known or rules else None,
     )
-    return replace(facts, told=told.and_also(tell(more)))
+    return replace(facts, told=told.and_also(_tell(session, more)))

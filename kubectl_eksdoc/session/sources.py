@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.model.asked import Unknown, missing_rights
-
 if TYPE_CHECKING:
-    from kubectl_eksdoc.aws.believing import Believed
-    from kubectl_eksdoc.flows.ports import ClusterReader
     from kubectl_eksdoc.host.cache import LastViews
-    from kubectl_eksdoc.kube.identity import AwsWanted
     from kubectl_eksdoc.model.baseline import Baseline
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import Connection, Waiting
@@ -20,6 +15,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.snapshots import LastView, Scene, Snapshot
     from kubectl_eksdoc.model.whereabouts import Whereabouts
     from kubectl_eksdoc.objects.raw_objects import RawObjects
+    from kubectl_eksdoc.session.ports import ClusterReader
 
 
 Progress = Callable[[str, int], None]
@@ -146,6 +142,20 @@ def whereabouts(connection: Connection) -> Whereabouts:
     return whereabouts.whereabouts(connection, of_this_process())
 
 
+def namespace_of(source: SourceChoice, connection: Connection) -> str:
+    """In which a pod is looked for that is named without one.
+
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    if not source.live:
+        return "default"
+    from kubectl_eksdoc.kube import whereabouts
+    from kubectl_eksdoc.kube.target import of_this_process
+
+    return whereabouts.namespace_of(connection, of_this_process())
+
+
 def contexts(connection: Connection) -> tuple[str, ...]:
     """Those of the kubeconfig, sorted."""
     from kubectl_eksdoc.kube import whereabouts
@@ -185,41 +195,3 @@ def _views(environ: Mapping[str, str]) -> LastViews | None:
 
     folder = cache_folder(environ, environ.get("HOME") or os.path.expanduser("~"))
     return None if folder is None else LastViews(folder)
-
-
-# What everything that is read together with its AWS side has in common.
-
-
-def named(cluster: Cluster, aws: Believed | Unknown, wanted: AwsWanted) -> Cluster:
-    """With the names by which AWS described it; where AWS did not, with those of the command line that nothing else
-    tells."""
-    who = cluster.identity
-    if isinstance(aws, Unknown):
-        return replace(cluster, identity=who.given(wanted.cluster, wanted.region))
-    eks = aws.cluster
-    return replace(cluster, identity=who.confirmed(eks.name, eks.account, eks.region))
-
-
-@dataclass(frozen=True, slots=True)
-class ReadWorld:
-    """The cluster as it was read; of AWS nothing is known where it could not be believed, and why."""
-
-    cluster: Cluster
-    aws: Believed | Unknown
-
-    @property
-    def recognised(self) -> str:
-        """How it is known that AWS describes the cluster that was read, a clause; "" where nothing of AWS is known."""
-        return "" if isinstance(self.aws, Unknown) else self.aws.by
-
-    @property
-    def calls(self) -> str:
-        """What was sent to AWS so far, "" where nothing is."""
-        return "" if isinstance(self.aws, Unknown) else str(getattr(self.aws.aws, "said", ""))
-
-    @property
-    def denied(self) -> tuple[str, ...]:
-        """The actions of IAM that AWS has refused so far, sorted."""
-        if isinstance(self.aws, Unknown):
-            return missing_rights(self.aws)
-        return tuple(getattr(self.aws.aws, "denied", ()))

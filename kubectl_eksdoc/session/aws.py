@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.errors import AwsDenied, UsageError
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.believing import Believed
@@ -18,54 +16,17 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.connection import Connection
 
 
-T = TypeVar("T")
-
-
-def open_aws(source: SourceChoice, connection: Connection, wanted: AwsWanted) -> Believed | Unknown:
-    """What AWS says is of the cluster that is read, or it is not believed. Of a snapshot that holds nothing of AWS all
-    is unknown.
+def believe_live(connection: Connection, wanted: AwsWanted) -> Believed:
+    """What AWS says is of the cluster that kubectl talks to, or it is not believed.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
-        SnapshotError: the snapshot cannot be read.
         UsageError: nothing says which region, or which cluster.
         AwsError: as `believing.believed`.
     """
-    if source.demo:
-        return demo()
-    return recorded(source.snapshot) if source.snapshot else live(open_live(connection, wanted))
-
-
-def open_aws_or_none(source: SourceChoice, connection: Connection, wanted: AwsWanted) -> Believed | Unknown:
-    """Who may not ask which cluster it is, or does not say where, knows nothing of AWS, and the rest all the same.
-
-    Raises:
-        ConfigError, SnapshotError, AwsError: as `open_aws`.
-    """
-    return or_unknown(lambda: open_aws(source, connection, wanted))
-
-
-def or_unknown(opened: Callable[[], T]) -> T | Unknown:
-    """Where AWS may not be asked which cluster it is, or nothing says where.
-
-    Raises:
-        ConfigError, SnapshotError, AwsError: as `opened`.
-    """
-    try:
-        return opened()
-    except AwsDenied as error:
-        return Unknown(f"nothing that AWS says can be believed: {error.message}", error.missing)
-    except UsageError as error:
-        return Unknown(f"AWS was not asked: {error.message}")
-
-
-def live(aws: LiveAws) -> Believed:
-    """
-    Raises:
-        UsageError, AwsError: as `open_aws`.
-    """
     from kubectl_eksdoc.aws.believing import believed
 
+    aws = open_live(connection, wanted)
     return believed(aws, aws.access)
 
 
@@ -73,7 +34,7 @@ def open_live(connection: Connection, wanted: AwsWanted) -> LiveAws:
     """Nothing is sent before it is asked.
 
     Raises:
-        ConfigError, UsageError: as `open_aws`.
+        ConfigError, UsageError: as `believe_live`.
     """
     from kubectl_eksdoc.aws.live import LiveAws
     from kubectl_eksdoc.kube.identity import aws_access

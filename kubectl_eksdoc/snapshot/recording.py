@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 from kubectl_eksdoc.coredns_lameduck import shutdown
-from kubectl_eksdoc.flows.interruption import Signs
-from kubectl_eksdoc.flows.ports import Histories, InsidePods, Objects
 from kubectl_eksdoc.imds_probe import programs
 from kubectl_eksdoc.interruption import signs
 from kubectl_eksdoc.model.api_objects import Doc, Named
@@ -19,26 +17,7 @@ from kubectl_eksdoc.model.cluster import ClusterAnswers
 from kubectl_eksdoc.model.interruption import SpotEvent
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.pods import Container, LogOf
-
-
-class UsageSigns(Protocol):
-    """Who uses which API version. Everything may raise ClusterError: the cluster cannot be talked to."""
-
-    def requested(self) -> tuple[str, ...] | Unknown: ...
-
-    def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]: ...
-
-    def releases(self) -> tuple[Release, ...] | Unknown: ...
-
-
-class Past(Protocol):
-    """What tells of changes. Raises: as `UsageSigns`."""
-
-    def told(self) -> ChangesTold: ...
-
-
-class Beside(Objects, Histories, InsidePods, Signs, UsageSigns, Past, Protocol):
-    """Of a cluster, a snapshot, or the demo."""
+from kubectl_eksdoc.session.session import ClusterSession
 
 
 class Keeper(Protocol):
@@ -51,28 +30,12 @@ class Keeper(Protocol):
     def text(self, text: str) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """Whoever answers, each for itself."""
-
-    objects: Objects
-    histories: Histories
-    inside: InsidePods
-    signs: Signs
-    usage: UsageSigns
-    past: Past
-
-
 class Recording:
     """A `Beside` that hands on what others answer, and writes down what of it may be. Several commands ask the same:
     nobody is asked twice. Mutable."""
 
-    def __init__(
-        self,
-        ports: Ports,
-        keeper: Keeper,
-    ) -> None:
-        self._ports = ports
+    def __init__(self, session: ClusterSession, keeper: Keeper) -> None:
+        self._session = session
         self._keeper = keeper
         self._told: dict[object, Any] = {}
         self._one: dict[Named, Doc | Absent | Unknown] = {}
@@ -113,12 +76,12 @@ class Recording:
         return {each.missing: each.why for each in told if isinstance(each, Unknown) and each.missing}
 
     def one(self, of: Named) -> Doc | Absent | Unknown:
-        found: Doc | Absent | Unknown = self._once(of, lambda: self._ports.objects.one(of))
+        found: Doc | Absent | Unknown = self._once(of, lambda: self._session.objects.one(of))
         self._one[of] = self._keeper.document(of, found) if isinstance(found, dict) else found
         return found
 
     def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
-        found = self._ports.histories.listed(resource, namespace)
+        found = self._session.histories.listed(resource, namespace)
         kept = found if isinstance(found, Unknown) else self._all_kept(resource, found)
         self._lists[resource.full_name, namespace] = kept
         return found
@@ -135,41 +98,41 @@ class Recording:
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
         """They are in the lists."""
-        return self._ports.inside.containers(pods)
+        return self._session.inside.containers(pods)
 
     def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
-        found = self._ports.inside.logs([log for log in asked if log not in self._told])
+        found = self._session.inside.logs([log for log in asked if log not in self._told])
         for log, text in found.items():
             self._told[log], self._logs[log] = text, self._lines(text)
         return {log: self._told[log] for log in asked}
 
     def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
         """Of the metrics, those about interruptions: nobody looks at others."""
-        found: str | Absent | Unknown = self._once((pod, port), lambda: self._ports.signs.metrics(pod, port))
+        found: str | Absent | Unknown = self._once((pod, port), lambda: self._session.signs.metrics(pod, port))
         lines = found.splitlines(keepends=True) if isinstance(found, str) else ()
         kept = "".join(line for line in lines if _JUDGED_METRICS in line)
         self._metrics[pod, port] = kept if isinstance(found, str) else found
         return found
 
     def events(self) -> tuple[SpotEvent, ...] | Unknown:
-        self._events = self._once("events", self._ports.signs.events)
+        self._events = self._once("events", self._session.signs.events)
         return self._events
 
     def requested(self) -> tuple[str, ...] | Unknown:
-        self._requested = self._ports.usage.requested()
+        self._requested = self._session.usage.requested()
         return self._requested
 
     def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]:
-        found = self._ports.usage.written(resources)
+        found = self._session.usage.written(resources)
         self._written |= {told.resource: told for told in found}
         return found
 
     def releases(self) -> tuple[Release, ...] | Unknown:
-        self._releases = self._ports.usage.releases()
+        self._releases = self._session.usage.releases()
         return self._releases
 
     def told(self) -> ChangesTold:
-        found = self._ports.past.told()
+        found = self._session.past.told()
         events = found.events
         if not isinstance(events, Unknown):
             events = tuple(replace(each, message=self._keeper.text(each.message)) for each in events)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from kubectl_eksdoc.aws.addon_side import installed_side
 from kubectl_eksdoc.coredns_lameduck.deployed import (
     DEPLOYMENT,
     OBJECTS,
@@ -18,19 +19,23 @@ from kubectl_eksdoc.coredns_lameduck.deployed import (
 from kubectl_eksdoc.coredns_lameduck.judging.placed import on_spot
 from kubectl_eksdoc.coredns_lameduck.run import Stand, Told, Verified, Wanted, metrics_of, stand
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.flows.ports import InsidePods, Objects
-from kubectl_eksdoc.interruption.plan import InterruptionPlan, noted
+from kubectl_eksdoc.interruption.plan import InterruptionPlan, Wish, noted
+from kubectl_eksdoc.interruption.read import NEEDS as INTERRUPTION
+from kubectl_eksdoc.interruption.read import look_at_interruption
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import text_at
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.addons import AddonSide
-from kubectl_eksdoc.model.cluster import Cluster, Source
-from kubectl_eksdoc.model.coredns import Propagation
+from kubectl_eksdoc.model.cluster import Source
+from kubectl_eksdoc.model.coredns import NAME, Propagation
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.session.ports import InsidePods
+from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.BUDGETS, kinds.ENDPOINT_SLICES, kinds.AUTOSCALERS)
 """What of the cluster is read as a whole."""
+
+NEEDS = ClusterNeeds("coredns-lameduck", KINDS, OBJECTS)
 
 MeasuredBefore = Callable[[str, str], Propagation | None]
 """By the uid of the Deployment and the context: a rehearsal of a snapshot has the uids of the real cluster."""
@@ -39,32 +44,42 @@ MOST_PODS = 20
 """Into so many is looked: two requests each, and the others tell no more."""
 
 
-def dns_facts(
-    cluster: Cluster,
-    objects: Objects,
-    addon: AddonSide | Absent | Unknown,
-    auto_mode: bool | Unknown,
-    measured: MeasuredBefore = lambda uid, context: None,
-) -> DnsFacts:
+def dns_facts(session: ClusterSession, measured: MeasuredBefore = lambda uid, context: None) -> DnsFacts:
     """Without a look into the pods. `measured`: what an earlier measurement found; a snapshot and the demo answer the
     same on every machine, so nothing that one of them keeps counts there.
 
     Raises:
-        ClusterError: the cluster cannot be talked to.
+        ClusterError, AwsError: nothing can be asked.
     """
-    found = {of: objects.one(of) for of in OBJECTS}
+    cluster, eks = session.cluster, session.eks
+    found = {of: session.objects.one(of) for of in OBJECTS}
     deployment = found[DEPLOYMENT]
     known = None
     if cluster.source is Source.LIVE and isinstance(deployment, Mapping):
         known = measured(text_at(deployment, "metadata", "uid"), cluster.identity.context)
-    return DnsFacts(cluster, found, addon, auto_mode=auto_mode, measured=known)
+    auto_mode = eks if isinstance(eks, Unknown) else eks.auto_mode
+    return DnsFacts(cluster, found, session.ask(installed_side, NAME), auto_mode=auto_mode, measured=known)
+
+
+def whole_facts(
+    session: ClusterSession, look: Callable[[], InterruptionPlan], measured: MeasuredBefore = lambda uid, context: None
+) -> DnsFacts:
+    """With a look into its pods, and at who hears of Spot notices. Raises: as `dns_facts`."""
+    return with_pods(with_notices(dns_facts(session, measured), look), session.inside)
+
+
+def notices(session: ClusterSession, again: tuple[str, ...], proxied: bool) -> InterruptionPlan:
+    """Who hears of Spot notices; `again`: the words that lead to the same cluster. Of a dump and the demo, which cost
+    nothing to be read again, it is read as ``interruption`` does."""
+    karpenter = session if session.live else session.reobserve(INTERRUPTION)
+    return look_at_interruption(karpenter, Wish(again=again), proxied)
 
 
 def with_notices(facts: DnsFacts, look: Callable[[], InterruptionPlan]) -> DnsFacts:
     """With who hears of Spot notices, where CoreDNS is on Spot nodes of Karpenter; elsewhere nobody looks.
 
     Raises:
-        AwsError, ClusterError: as `flows.interruption.look_at_interruption`.
+        AwsError, ClusterError: as `interruption.read.look_at_interruption`.
     """
     if not any(node.owner is NodeOwner.KARPENTER for _, node in on_spot(facts)):
         return facts

@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.wiring.aws import demo, of_answers
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, kept_reader, snapshot_of
+from kubectl_eksdoc.session.aws import demo, of_answers
+from kubectl_eksdoc.session.sources import Progress, SourceChoice, kept_reader, snapshot_of
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.believing import Believed
-    from kubectl_eksdoc.flows.beside import Beside
-    from kubectl_eksdoc.flows.ports import ClusterReader
     from kubectl_eksdoc.model.snapshots import Scene
     from kubectl_eksdoc.objects.held_answers import HeldAnswers
     from kubectl_eksdoc.objects.raw_objects import RawObjects
+    from kubectl_eksdoc.session.ports import Beside, ClusterReader
 
 CLUSTER_ANSWERS, AWS_ANSWERS = "cluster-answers", "aws-answers"
 """Files of a scene, without ``.json``."""

@@ -13,21 +13,16 @@ from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.snapshots import Scene, Snapshot
-from kubectl_eksdoc.wiring.addons import AddonWorld
-from kubectl_eksdoc.wiring.aws import DemoAnswers, open_live, or_unknown
-from kubectl_eksdoc.wiring.checks import CheckWorld
-from kubectl_eksdoc.wiring.dns import DnsWorld
-from kubectl_eksdoc.wiring.interruption import InterruptionWorld
-from kubectl_eksdoc.wiring.kept import AWS_ANSWERS, CLUSTER_ANSWERS, KeptDemo
-from kubectl_eksdoc.wiring.metadata import MetadataWorld
-from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, named
+from kubectl_eksdoc.session.aws import DemoAnswers, open_live
+from kubectl_eksdoc.session.kept import AWS_ANSWERS, CLUSTER_ANSWERS, KeptDemo
+from kubectl_eksdoc.session.session import ClusterNeeds, LiveSession, Observed, SessionRequest, named, or_unknown
+from kubectl_eksdoc.session.sources import Progress, SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.asking import Aws
     from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.aws.live import LiveAws
     from kubectl_eksdoc.aws.recorded import Recorder
-    from kubectl_eksdoc.flows.beside import Recording
     from kubectl_eksdoc.host.archives.snapshot_file import SnapshotFile
     from kubectl_eksdoc.kube.identity import AwsWanted
     from kubectl_eksdoc.kubernetes.keeping import Keep
@@ -35,6 +30,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.objects.raw_objects import RawObjects
+    from kubectl_eksdoc.snapshot.recording import Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,27 +93,17 @@ class _Taking:
 
     def live(self, connection: Connection, wanted: AwsWanted) -> Scene:
         """The cluster is read once, and asked all that the commands ask."""
-        from kubectl_eksdoc.flows.beside import Ports, Recording
-        from kubectl_eksdoc.flows.snapshot import every_kind
-        from kubectl_eksdoc.kube.api_signs import ApiSigns, KarpenterSigns, Past
-        from kubectl_eksdoc.kube.inside_pods import InsidePods
         from kubectl_eksdoc.kube.reader import LiveReader
-        from kubectl_eksdoc.kube.single_objects import NamespaceLists, SingleObjects
+        from kubectl_eksdoc.snapshot.read import every_kind
+        from kubectl_eksdoc.snapshot.recording import Recording
 
         of_aws = self._of_aws(connection, wanted)
         lists = self._lists("")
         aws = of_aws if isinstance(of_aws, Unknown) else of_aws.believed
         cluster = named(LiveReader(connection, self._progress, raw=lists).read(every_kind()), aws, wanted)
-        ports = Ports(
-            SingleObjects(connection),
-            NamespaceLists(connection),
-            InsidePods(connection),
-            KarpenterSigns(connection),
-            ApiSigns(connection),
-            Past(connection),
-        )
-        recording = Recording(ports, self._keeping)
-        asking = _Asking(cluster, aws, recording, self._without)
+        opening = SessionRequest(SourceChoice(), connection, wanted, ClusterNeeds("snapshot", every_kind()))
+        recording = Recording(LiveSession(opening), self._keeping)
+        asking = _Asking(Observed(cluster, aws, recording, live=True), self._without)
         for ask in (asking.check, asking.addons, asking.metadata, asking.dns, asking.interruption):
             ask()
         return self._written("", cluster, of_aws, recording, asking.left_out)
@@ -136,16 +122,17 @@ class _Taking:
         return {scene: self._incident(scene) for scene in SCENES}
 
     def _incident(self, scene: str) -> Scene:
-        from kubectl_eksdoc.flows import interruption, metadata
-        from kubectl_eksdoc.flows.beside import Ports, Recording
-        from kubectl_eksdoc.flows.snapshot import every_kind
+        from kubectl_eksdoc.imds_probe import read as metadata
+        from kubectl_eksdoc.interruption import read as interruption
+        from kubectl_eksdoc.snapshot.read import every_kind
+        from kubectl_eksdoc.snapshot.recording import Recording
 
         opened, aws = KeptDemo(scene), DemoAnswers(scene)
         of_aws = _of_aws(aws, aws.access, self._keep)
         kinds = {"imds-probe": metadata.KINDS, "interruption": interruption.KINDS}.get(scene) or every_kind()
         cluster = opened.reader(None, self._lists(scene)).read(kinds)
-        recording = Recording(Ports(*[opened.beside()] * 6), self._keeping)
-        asking = _Asking(cluster, of_aws.believed, recording, self._without)
+        recording = Recording(Observed(cluster, of_aws.believed, opened.beside()), self._keeping)
+        asking = _Asking(Observed(cluster, of_aws.believed, recording, live=True), self._without)
         asks = {
             "": (asking.addons, asking.dns),
             "check": (asking.check,),
@@ -226,56 +213,48 @@ class _Asking:
     """What each command asks, of one reading; what cannot be asked for one of them takes nothing from the others.
     `without`: opt-ins that are left out."""
 
-    cluster: Cluster
-    aws: Believed | Unknown
-    beside: Recording
+    session: Observed
     without: Collection[str] = ()
     left_out: dict[str, str] = field(default_factory=dict)
 
-    def check(self) -> None:
-        from kubectl_eksdoc.flows.snapshot import ask_check
+    @property
+    def _proxied(self) -> bool:
+        return permissions.PROXY.name not in self.without
 
-        world = CheckWorld(self.cluster, self.aws, self._karpenter, self.beside, live=True, past=self.beside)
+    def check(self) -> None:
+        from kubectl_eksdoc.snapshot.read import ask_check
+
         with self._noting("check"):
-            ask_check(self.cluster, world.around, self.without)
+            ask_check(self.session, self.without, self._proxied)
 
     def addons(self) -> None:
-        from kubectl_eksdoc.flows.snapshot import ask_addons
+        from kubectl_eksdoc.snapshot.read import ask_addons
 
-        if isinstance(self.aws, Unknown):
-            return
-        world = AddonWorld(self.cluster, self.beside, self.aws, self.beside)
-        with self._noting("addon-diff"):
-            ask_addons(self.cluster, world, self._leave_out)
+        if not isinstance(self.session.aws, Unknown):
+            with self._noting("addon-diff"):
+                ask_addons(self.session, self._leave_out)
 
     def _leave_out(self, addon: str, why: str) -> None:
         self.left_out[f"addon-diff {addon}"] = why
 
     def metadata(self) -> None:
-        from kubectl_eksdoc.flows.snapshot import ask_metadata
+        from kubectl_eksdoc.imds_probe.read import plan_imds
 
-        world = MetadataWorld(self.cluster, self.aws, self.beside, True)
         with self._noting("imds-probe"):
-            ask_metadata(self.cluster, world.machines, self.beside)
+            plan_imds(self.session)
 
     def dns(self) -> None:
-        from kubectl_eksdoc.flows.snapshot import ask_dns, ask_interruption
+        from kubectl_eksdoc.coredns_lameduck.read import notices, whole_facts
 
-        world = DnsWorld(self.cluster, self.aws, self.beside, self.beside, lambda: self._karpenter)
         with self._noting("coredns-lameduck"):
-            notices = partial(ask_interruption, self.cluster, self._karpenter.around)
-            ask_dns(self.cluster, self.beside, world.addon, self.beside, notices)
+            whole_facts(self.session, lambda: notices(self.session, (), self._proxied))
 
     def interruption(self) -> None:
-        from kubectl_eksdoc.flows.snapshot import ask_interruption
+        from kubectl_eksdoc.interruption.plan import Wish
+        from kubectl_eksdoc.interruption.read import look_at_interruption
 
         with self._noting("interruption"):
-            ask_interruption(self.cluster, self._karpenter.around)
-
-    @property
-    def _karpenter(self) -> InterruptionWorld:
-        proxied = permissions.PROXY.name not in self.without
-        return InterruptionWorld(self.cluster, self.aws, self.beside, self.beside, self.beside, proxied)
+            look_at_interruption(self.session, Wish(), self._proxied)
 
     @contextmanager
     def _noting(self, command: str) -> Iterator[None]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from kubectl_eksdoc.amazon.metadata_service import POD
+from kubectl_eksdoc.aws.machines import machines_told, nothing_told
+from kubectl_eksdoc.aws.metadata_calls import v1_calls
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.flows.ports import InsidePods
 from kubectl_eksdoc.imds_probe.affected import choose, inside, logs_of
 from kubectl_eksdoc.imds_probe.assumed import Assumed, Intent
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata, worth_a_look
@@ -30,16 +32,13 @@ from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.pods import Container, LogOf, Pod
 from kubectl_eksdoc.model.spelling import maybe
 from kubectl_eksdoc.probes import owner_of
+from kubectl_eksdoc.session.ports import InsidePods
+from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.NODE_POOLS, kinds.NODE_CLASSES)
 """What of the cluster is read as a whole."""
 
-Tell = Callable[[MachineKeys], MachinesTold]
-"""AWS: each answer, or why there is none."""
-
-
-Count = Callable[[Sequence[str], datetime], Mapping[str, V1Calls | Unknown]]
-"""CloudWatch: requests without a token, by instance."""
+NEEDS = ClusterNeeds("imds-probe", KINDS, aws=AwsUse.WITHOUT_LOGIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,31 +96,45 @@ def _check(names: Iterable[str], known: Set[str], what: str) -> None:
 
 
 def plan_imds(
-    cluster: Cluster,
-    tell: Tell,
-    hops: int,
-    port: InsidePods | None = None,
-    whole: Cluster | None = None,
+    session: ClusterSession,
+    hops: int = POD,
+    cluster: Cluster | None = None,
     reach: Reach = Reach(),
     assumed: Assumed | None = None,
     intent: Intent | None = None,
-    count: Count | None = None,
+    evidence: bool = False,
 ) -> MetadataPlan:
-    """Without `port`, no pod is looked into. `whole`: of which AWS is asked, where `cluster` is a part of it: a
-    snapshot holds the answers to what was asked for all of it. `reach` as `plan_metadata`. `count`: of requests
-    without a token, None: they are not asked for.
+    """`cluster`: the part of it that is judged; a snapshot holds the answers to what was asked of AWS for all of it.
+    `reach` as `plan_metadata`. `evidence`: requests without a token are asked for.
 
     Raises:
         AwsError: nothing can be asked at all.
         ClusterError: the cluster cannot be talked to.
     """
-    facts = replace(metadata_facts(whole or cluster, tell), cluster=cluster, assumed=assumed, intent=intent)
-    if count is not None:
-        facts = replace(facts, v1_calls=count(_instances(whole or cluster), cluster.observed_at))
-    return plan_metadata(with_pods(facts, hops, port) if port is not None else facts, hops, reach)
+    part = cluster or session.cluster
+    asked = part if session.live else session.cluster
+    facts = replace(metadata_facts(session, asked), cluster=part, assumed=assumed, intent=intent)
+    if evidence:
+        facts = replace(facts, v1_calls=_v1_calls(session, _instances(asked)))
+    return plan_metadata(with_pods(facts, hops, session.inside), hops, reach)
 
 
-def metadata_facts(cluster: Cluster, tell: Tell) -> MetadataFacts:
+def vpc_of(session: ClusterSession) -> str:
+    """The id of the cluster's, "" where it is not known."""
+    return "" if isinstance(session.eks, Unknown) else session.eks.vpc
+
+
+def _v1_calls(session: ClusterSession, instances: Sequence[str]) -> Mapping[str, V1Calls | Unknown]:
+    found = session.ask(v1_calls, instances, session.cluster.observed_at)
+    return dict.fromkeys(instances, found) if isinstance(found, Unknown) else found
+
+
+def _tell(session: ClusterSession, keys: MachineKeys) -> MachinesTold:
+    found = session.ask(machines_told, keys)
+    return nothing_told(found, keys) if isinstance(found, Unknown) else found
+
+
+def metadata_facts(session: ClusterSession, cluster: Cluster) -> MetadataFacts:
     """In rounds, each of as many questions at once as may be: every answer may name what is to be asked next (instance
     → auto scaling group → launch template → AMI), and nothing is asked twice."""
     nodes = cluster.nodes
@@ -130,16 +143,16 @@ def metadata_facts(cluster: Cluster, tell: Tell) -> MetadataFacts:
         node_groups=tuple(sorted({node.group for node in nodes if node.owner is NodeOwner.MANAGED})),
         account=True,
     )
-    told = tell(asked)
+    told = _tell(session, asked)
     scaled = {instance_of(node) for node in nodes if node.owner in _BY_SCALING_GROUP}
     while (more := _named(told, scaled).without(asked)).any:
-        told, asked = told.and_also(tell(more)), asked.and_also(more)
+        told, asked = told.and_also(_tell(session, more)), asked.and_also(more)
     return MetadataFacts(cluster, told)
 
 
-def facts_of_today(cluster: Cluster, tell: Tell) -> MetadataFacts:
+def facts_of_today(session: ClusterSession, cluster: Cluster) -> MetadataFacts:
     """What the nodes that run have; of those that come in their place nothing is asked."""
-    return MetadataFacts(cluster, tell(MachineKeys(instances=_instances(cluster))))
+    return MetadataFacts(cluster, _tell(session, MachineKeys(instances=_instances(cluster))))
 
 
 def _instances(cluster: Cluster) -> tuple[str, ...]:

@@ -1,0 +1,345 @@
+"""What an add-on's update would change, or has: AWS's side, live objects and who uses them, put together and judged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from kubectl_eksdoc.addon_diff.aftermath.facts import Aftermath, PastFacts
+from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
+from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked, OfVersion
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, Judge, plan_update
+from kubectl_eksdoc.addon_diff.rendering import every_object, objects_of
+from kubectl_eksdoc.addon_diff.run.guards import Guard, refusals
+from kubectl_eksdoc.addon_diff.run.sending import Sending, sending
+from kubectl_eksdoc.addon_diff.run.way_back import WayBack, way_back
+from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
+from kubectl_eksdoc.addon_diff.schema.paths import paths
+from kubectl_eksdoc.addon_diff.since import Since, since
+from kubectl_eksdoc.addon_diff.terraform.declared import declared
+from kubectl_eksdoc.addon_diff.terraform.generations import generations
+from kubectl_eksdoc.addon_diff.terraform.judging import judged, open_question, refused, unjudged
+from kubectl_eksdoc.addon_diff.terraform.requests import AddonRequest, Kind, requests
+from kubectl_eksdoc.addon_diff.terraform.result import Change, Judged, TerraformJudgement
+from kubectl_eksdoc.addon_diff.terraform.whole import Scope, scope_of, whole
+from kubectl_eksdoc.addon_diff.usage import USED_BY, usage
+from kubectl_eksdoc.aws import eks
+from kubectl_eksdoc.aws.addon_past import addon_past
+from kubectl_eksdoc.aws.addon_side import addon_side, creation_side, version_side
+from kubectl_eksdoc.aws.asking import at_once
+from kubectl_eksdoc.aws.charts import chart_defaults
+from kubectl_eksdoc.aws.values import values_of
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError, ValuesError
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, Named, at, named
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import AddonPast, AddonSide, VersionSide
+from kubectl_eksdoc.model.findings import Finding, Remedy
+from kubectl_eksdoc.model.spelling import maybe
+from kubectl_eksdoc.model.terraform import TerraformPlan
+from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
+
+KINDS = USED_BY
+"""What of the cluster is read as a whole: who uses what the add-on switches."""
+
+HISTORIES = tuple(kinds.HISTORY_OF.values())
+"""In what of the cluster earlier pod templates are kept."""
+
+NEEDS = ClusterNeeds("addon-diff", KINDS, every_object(), aws=AwsUse.REQUIRED)
+
+_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def addon_names(session: ClusterSession) -> tuple[str, ...]:
+    """Of the add-ons that EKS manages, sorted.
+
+    Raises:
+        AwsDenied: they may not be listed.
+    """
+    found = session.require(eks.addon_names)
+    if isinstance(found, Unknown):
+        raise AwsDenied(found.why, "", found.missing)
+    return found
+
+
+def side_of(session: ClusterSession, name: str, wish: str | None) -> AddonSide:
+    """As `aws.addon_side.addon_side`, and of a name that is none it says which comes close."""
+    try:
+        return session.require(addon_side, name, wish)
+    except AwsMissing as error:
+        raise _with_what_comes_close(session, name, error) from None
+
+
+def past_of(session: ClusterSession, name: str, update: str) -> AddonPast:
+    """As `aws.addon_past.addon_past`, and of a name that is none as `side_of`."""
+    try:
+        return session.require(addon_past, name, update)
+    except AwsMissing as error:
+        raise _with_what_comes_close(session, name, error) from None
+
+
+def _with_what_comes_close(session: ClusterSession, name: str, error: AwsMissing) -> AwsMissing:
+    known = session.require(eks.addon_names)
+    return error if isinstance(known, Unknown) else AwsMissing(f"{error.message}{maybe(name, known)}", error.hint)
+
+
+def versions_of(session: ClusterSession, name: str, versions: Sequence[str]) -> tuple[VersionSide, ...]:
+    """In their order; one question each, two at a time."""
+    found = dict(at_once(dict.fromkeys(versions), lambda version: session.require(version_side, name, version)))
+    return tuple(found[version] for version in versions)
+
+
+def plan_addon(session: ClusterSession, side: AddonSide, asked: Asked) -> AddonPlan:
+    """
+    Raises:
+        ClusterError: the cluster cannot be talked to.
+    """
+    return plan_update(addon_facts(session, side), asked, judge_of(side.target))
+
+
+def plan_steps(plan: AddonPlan, versions: Sequence[VersionSide]) -> tuple[AddonPlan, ...]:
+    """The update by each of `versions` in turn, the last of them its target: every step from the one before, with the
+    values that it proposed, so that they hold for the whole way. What a step changes by itself is not in the objects,
+    which are those of now: look again before each."""
+    found: list[AddonPlan] = []
+    facts = plan.facts
+    for version in versions:
+        facts = replace(facts, target=_version(version), offered=True, steps=(version.version,))
+        asked = plan.asked if not found else Asked(plan.asked.mode)
+        step = plan_update(facts, asked, judge_of(version))
+        found.append(step)
+        values = step.way_out.values if step.way_out is not None else asked.values
+        facts = replace(facts, now=facts.target, values=facts.values if values is None else values)
+    return tuple(found)
+
+
+def first_owned(
+    plan: AddonPlan, versions: Sequence[str], ask: Callable[[Sequence[str]], Sequence[VersionSide]]
+) -> tuple[Since, ...]:
+    """`versions` of the way after the installed one, the oldest first; each is asked for once at most."""
+    known: dict[str, OfVersion] = {of.version: of for of in (plan.facts.now, plan.facts.target)}
+
+    def schema_of(version: str) -> SchemaPaths | Unknown:
+        if version not in known:
+            known[version] = _version(ask((version,))[0])
+        return known[version].schema
+
+    return since(plan.changes, (plan.facts.now.version, *versions), schema_of)
+
+
+def addon_facts(session: ClusterSession, side: AddonSide) -> AddonFacts:
+    """An add-on without a version is not installed yet.
+
+    Raises:
+        ClusterError: the cluster cannot be talked to.
+    """
+    live: list[Doc] = []
+    unread: list[tuple[Named, Unknown]] = []
+    for of in objects_of(side.addon.name):
+        found = session.objects.one(of)
+        if isinstance(found, Unknown):
+            unread.append((of, found))
+        elif isinstance(found, Absent):
+            continue  # a version may not have it yet
+        elif not at(found, "metadata", "managedFields"):
+            unread.append((of, _NO_OWNERS))
+        else:
+            live.append(found)
+    return AddonFacts(
+        session.believed.cluster,
+        side.addon,
+        _version(side.now),
+        _version(side.target),
+        side.values,
+        tuple(live),
+        tuple(unread),
+        usage(session.cluster),
+        side.offered,
+        side.steps,
+        bool(side.addon.version),
+    )
+
+
+def judge_of(target: VersionSide) -> Judge:
+    """What of values the target's schema does not allow."""
+    from kubectl_eksdoc.aws.validating import broken
+
+    schema = target.schema
+    if isinstance(schema, Unknown):
+        unknown = schema
+        return lambda _: unknown
+    known = schema
+    return lambda values: broken(known, values)
+
+
+_NO_OWNERS = Unknown("it was read without its managedFields: a dump needs kubectl get --show-managed-fields")
+
+
+def _version(side: VersionSide) -> OfVersion:
+    schema = side.schema if isinstance(side.schema, Unknown) else paths(side.schema)
+    return OfVersion(side.version, side.chart, schema)
+
+
+# What an update has changed: its revisions, AWS's side, the live objects and who uses them.
+
+
+def look_back_on(session: ClusterSession, past: AddonPast) -> Aftermath:
+    """
+    Raises:
+        ClusterError: the cluster cannot be talked to.
+    """
+    side = AddonSide(past.addon, past.now, past.now, past.values, True, (past.now.version,))
+    now = addon_facts(session, side)
+    wanted = {(of.kind, of.namespace) for of in map(named, now.objects) if of.kind in kinds.HISTORY_OF}
+    kept: dict[str, tuple[Doc, ...] | Unknown] = {}
+    for kind, namespace in sorted(wanted):
+        found, before = session.histories.listed(kinds.HISTORY_OF[kind], namespace), kept.get(kind, ())
+        kept[kind] = (
+            found if isinstance(found, Unknown) else before if isinstance(before, Unknown) else (*before, *found)
+        )
+    applied = {named(live): said for live in now.objects if (said := _applied(live)) is not None}
+    facts = PastFacts(now, past.update, past.history, kept, session.cluster.pods, applied)
+    return look_back(facts, lambda version: chart_defaults(past.addon.name, version), judge_of(past.now))
+
+
+def _applied(live: Doc) -> Doc | None:
+    """None where nothing was applied by kubectl, or what is noted of it is none."""
+    text = at(live, "metadata", "annotations", _APPLIED)
+    try:
+        said = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return None
+    return said if isinstance(said, dict) else None
+
+
+# What an update would send.
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """`plan` is of what is sent, which is what was asked for or `sending.asked`; `guards`: why it must not be."""
+
+    plan: AddonPlan
+    sending: Sending
+    guards: tuple[Guard, ...]
+    back: WayBack | Unknown
+
+    @property
+    def same(self) -> tuple[object, ...]:
+        """What must not be another one between the moment it was shown and the one it is sent."""
+        facts, mode = self.plan.facts, self.plan.asked.mode
+        fields = [(str(change.field), change.live, change.by_mode[mode]) for change in self.plan.changes]
+        found = sorted((each.code.name, each.severity.value, each.message) for each in self.plan.findings)
+        addon = (facts.addon.version, facts.addon.status, facts.addon.configuration, facts.target.version)
+        return addon, self.plan.asked, fields, found, [each.why for each in self.guards]
+
+
+def prepared(session: ClusterSession, side: AddonSide, asked: Asked, as_asked: bool) -> Prepared:
+    """`as_asked`: no values are sent that nobody gave.
+
+    Raises:
+        ClusterError: the cluster cannot be talked to.
+    """
+    first = plan_addon(session, side, asked)
+    what = sending(first, as_asked)
+    plan = first if what.asked == asked else plan_addon(session, side, what.asked)
+    return Prepared(plan, what, refusals(plan, what.on_purpose), way_back(first))
+
+
+# What the add-on changes of a Terraform plan would do to the cluster: each is asked for, read and judged.
+
+
+def judge_terraform(plan: TerraformPlan, session: ClusterSession, addon: str = "") -> TerraformJudgement:
+    """`addon`: only that one is looked at, "" for all.
+
+    Raises:
+        ClusterError, AwsError: the cluster or AWS cannot be talked to.
+    """
+    asked = [each for each in requests(plan) if not addon or each.addon == addon or isinstance(each.addon, Unknown)]
+    scopes = [scope_of(each, session.believed.cluster) for each in asked]
+    elsewhere = tuple(each for each, scope in zip(asked, scopes, strict=True) if scope is Scope.ELSEWHERE)
+    here = [each for each, scope in zip(asked, scopes, strict=True) if scope is not Scope.ELSEWHERE]
+    changes = tuple(_judged(_change(plan, each), session) for each in here)
+    return TerraformJudgement(
+        plan, changes, elsewhere, tuple(whole(plan, session.believed.cluster, here, elsewhere, addon)), addon
+    )
+
+
+def _change(plan: TerraformPlan, request: AddonRequest) -> Change:
+    return Change(request, declared(plan, request), generations(plan, request.resource))
+
+
+def _judged(change: Change, session: ClusterSession) -> Judged:
+    request = change.request
+    if scope_of(request, session.believed.cluster) is Scope.UNKNOWN:
+        what = f"whether {change.addon} is of {session.believed.cluster.name}, which was read, is not known"
+        return unjudged(change, open_question(change, what, "cluster_name, which is known after apply only"))
+    if isinstance(request.addon, Unknown) or not request.addon:
+        what = "which add-on it is is not known"
+        return unjudged(change, open_question(change, what, "addon_name, which is known after apply only"))
+    if request.kind in (Kind.DELETE, Kind.FORGET) or (request.kind is Kind.REPLACE and not request.keeps):
+        return unjudged(change)  # whatever its fields are, they go, or stay
+    try:
+        return _asked_for(change, request.addon, session)
+    except ValuesError as error:
+        what = f"EKS refuses configuration_values: {error.message}"
+        return unjudged(change, refused(change, what, Remedy(error.hint)))
+    except AwsMissing as error:
+        return unjudged(change, _missing(change, error))
+    except (AwsDenied, UsageError) as error:
+        missing = error.missing if isinstance(error, AwsDenied) else ""
+        told = f"allow {missing}, and ask again" if missing else "ask the live cluster, or a snapshot that has it"
+        return unjudged(change, open_question(change, error.message, missing or error.message, Remedy(told)))
+
+
+def _asked_for(change: Change, name: str, session: ClusterSession) -> Judged:
+    """
+    Raises:
+        ValuesError: its values are none.
+        AwsMissing: EKS does not manage it, or knows no such add-on.
+        AwsDenied, UsageError: it cannot be told.
+    """
+    values = _values(change.request)
+    creates = change.request.kind is Kind.CREATE
+    side = _creation(name, change.request, session) if creates else _side(change.request, session)
+    if side is None:
+        imported = f"terraform import '{change.request.address}' {change.request.cluster}:{name}"
+        moved = "import it, or write a moved block where only its address has changed"
+        what = f"EKS manages {name} already: it cannot be created"
+        return unjudged(change, refused(change, what, Remedy(moved, imported)))
+    return judged(change, addon_facts(session, side), values, judge_of(side.target))
+
+
+def _values(request: AddonRequest) -> Doc | None:
+    """Those that hold afterwards, None where EKS keeps today's, or where they are not known. What is created has none
+    but those that are sent; an empty text is read as none."""
+    if not request.sends_values:
+        return {} if request.kind is Kind.REPLACE else None
+    if isinstance(request.values, Unknown):
+        return None
+    return values_of(request.values) if request.values and request.values.strip() else {}
+
+
+def _wish(request: AddonRequest) -> str:
+    return request.after if isinstance(request.after, str) else ""
+
+
+def _side(request: AddonRequest, session: ClusterSession) -> AddonSide:
+    return side_of(session, str(request.addon), _wish(request) if request.sends_version else None)
+
+
+def _creation(name: str, request: AddonRequest, session: ClusterSession) -> AddonSide | None:
+    """None where EKS manages it already."""
+    try:
+        side_of(session, name, None)
+    except AwsMissing:
+        return session.require(creation_side, name, _wish(request))
+    return None
+
+
+def _missing(change: Change, error: AwsMissing) -> Finding:
+    if change.request.kind is Kind.CREATE:
+        return refused(change, error.message, Remedy("name one that EKS offers: aws eks describe-addon-versions"))
+    what = f"EKS does not manage {change.addon} in this cluster, so that it cannot be updated"
+    return refused(change, what, Remedy("plan again: what Terraform's state says is out of date"))

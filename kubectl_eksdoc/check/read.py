@@ -1,0 +1,389 @@
+"""May this cluster be upgraded: which way, what the chosen checks need, the plans of other commands, and the answer."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+from typing import TypeVar
+
+from kubectl_eksdoc.addon_diff import read as addon_reads
+from kubectl_eksdoc.addon_diff.circumstances import by_minors
+from kubectl_eksdoc.addon_diff.corefile import at_later_version
+from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.rendering import every_object
+from kubectl_eksdoc.amazon import addon_versions
+from kubectl_eksdoc.amazon.upgrades.path import NoPath
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
+from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
+from kubectl_eksdoc.aws.addon_side import installed_side
+from kubectl_eksdoc.aws.eks import updates_of_addons
+from kubectl_eksdoc.aws.insights import InsightRefresh
+from kubectl_eksdoc.aws.upgrades import nothing_told, upgrade_told
+from kubectl_eksdoc.check.checking import Check, unknown
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.plan import CheckPlan, Wish, plan_check
+from kubectl_eksdoc.check.registry import kinds_of, needs_of
+from kubectl_eksdoc.check.way import Way, way, where
+from kubectl_eksdoc.coredns_lameduck import read as dns_reads
+from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS
+from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
+from kubectl_eksdoc.drain.plan import make_plan
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.errors import AwsError, ClusterError, EksdocError, Forbidden, UsageError
+from kubectl_eksdoc.host.manifest_files import read_manifests
+from kubectl_eksdoc.imds_probe import read as imds_reads
+from kubectl_eksdoc.interruption import read as interruption_reads
+from kubectl_eksdoc.interruption.plan import InterruptionPlan
+from kubectl_eksdoc.interruption.plan import Wish as InterruptionWish
+from kubectl_eksdoc.kubernetes import kube_proxy
+from kubectl_eksdoc.model import coredns, kinds
+from kubectl_eksdoc.model.api_usage import ApiTold
+from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
+from kubectl_eksdoc.model.aws.addons import Addon, AddonVersions
+from kubectl_eksdoc.model.aws.insights import Refresh
+from kubectl_eksdoc.model.aws.upgrades import UpgradeTold
+from kubectl_eksdoc.model.changes import ChangesTold
+from kubectl_eksdoc.model.check_needs import Need, Wanted
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.findings import Finding, Subject
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.model.versions import Version, parse
+from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
+
+
+@dataclass(frozen=True, slots=True)
+class CheckInput:
+    """What is judged besides the cluster and AWS, and how. `files`: of manifests; `measured`: as of
+    `coredns_lameduck.read.dns_facts`; `proxied` False: no pod is asked for what it counts."""
+
+    files: Sequence[str] = ()
+    measured: dns_reads.MeasuredBefore = lambda uid, context: None
+    proxied: bool = True
+
+
+def needs_for(checks: Sequence[Check], past: bool = False, aws: bool = True) -> ClusterNeeds:
+    """`past`: what tells of changes is read, too."""
+    return ClusterNeeds(
+        "check",
+        kinds_for(checks),
+        tuple(dict.fromkeys((*every_object(), *OBJECTS))),
+        signs=True,
+        usage=True,
+        past=past,
+        aws=AwsUse.OPTIONAL if aws else AwsUse.LEFT_OUT,
+    )
+
+
+def look(
+    session: ClusterSession,
+    target: Version | None,
+    checks: Sequence[Check],
+    wish: Wish = Wish(),
+    reach: Reach = Reach(),
+    given: CheckInput = CheckInput(),
+) -> CheckPlan:
+    """`target` None: the next minor version.
+
+    Raises:
+        UsageError: no way leads to the target, or nothing tells where the control plane is.
+        ClusterError, AwsError: nothing can be asked at all.
+    """
+    more = OF_CHANGES if wish.since is not None else frozenset()
+    facts = check_facts(session, way_to(session, target), checks, reach, more, given)
+    if wish.since is not None:
+        facts = replace(facts, past=changes_told(session))
+    return plan_check(facts, checks, wish, reach)
+
+
+def kinds_for(checks: Sequence[Check]) -> tuple[Resource, ...]:
+    """The lists of the cluster that they and the commands that they sum up judge by."""
+    of_others = (resource for need, read in KINDS_OF.items() if need in needs_of(checks) for resource in read)
+    return tuple(dict.fromkeys((*kinds_of(checks), *of_others)))
+
+
+def way_to(session: ClusterSession, target: Version | None) -> Way:
+    """Raises UsageError: as `look`."""
+    cluster, eks = session.cluster, session.eks
+    here = where(eks if isinstance(eks, Unknown) else eks.version, cluster.identity.server_version, cluster.nodes)
+    if isinstance(here, Unknown):
+        raise UsageError(f"the way to the target is not known: {here.why}", "Ask the live cluster.")
+    found = way(here, target)
+    if isinstance(found, NoPath):
+        wanted = "the next version" if target is None else in_words(target)
+        raise UsageError(f"there is no way to {wanted}: {found.why}", _where_it_is(here.version, eks))
+    return found
+
+
+def _where_it_is(version: Version, eks: object) -> str:
+    """`eks`: what EKS says of the cluster, or why it says nothing."""
+    if not isinstance(eks, Unknown):
+        return f"It is at {in_words(version)} now."
+    said = f"It seems to be at {in_words(version)}, by what the cluster itself says; EKS could not be asked: {eks.why}"
+    return f"{said} (missing: {eks.missing})" if eks.missing and eks.missing not in eks.why else said
+
+
+OF_CHANGES = frozenset((Need.CLUSTER_UPDATES, Need.GROUP_UPDATES))
+"""What tells of changes, whatever the checks need."""
+
+
+def check_facts(
+    session: ClusterSession,
+    way: Way,
+    checks: Sequence[Check],
+    reach: Reach,
+    more: frozenset[Need] = frozenset(),
+    given: CheckInput = CheckInput(),
+) -> CheckFacts:
+    """What the checks need, and `more`."""
+    needs = needs_of(checks) | more
+    if Need.PLAN_ADDONS in needs:
+        needs |= {Need.ADDONS}
+    wanted = wanted_of(session, way, needs)
+    told = upgrade_side(session, wanted)
+    others = summed(session, way, told, needs, reach.ours, given)
+    cluster = replace(session.cluster, notes=tuple(dict.fromkeys((*session.cluster.notes, *others.notes))))
+    proxy = session.objects.one(kube_proxy.CONFIG) if Need.PROXY in needs else NOT_ASKED
+    facts = CheckFacts(
+        cluster, way, session.eks, told, api_told(session, given.files, wanted), others.findings, others.drain
+    )
+    return replace(facts, proxy=proxy)
+
+
+def wanted_of(session: ClusterSession, way: Way, needs: frozenset[Need]) -> Wanted:
+    steps = tuple(map(in_words, way.steps))
+    return Wanted(needs, in_words(way.now), in_words(way.target), steps, session.cluster.observed_at)
+
+
+def upgrade_side(session: ClusterSession, wanted: Wanted) -> UpgradeTold:
+    """As `aws.upgrades.upgrade_told`."""
+    found = session.ask(upgrade_told, wanted)
+    return nothing_told(found) if isinstance(found, Unknown) else found
+
+
+_NOT_TOLD = "versions of launch templates"
+
+
+def changes_told(session: ClusterSession) -> ChangesTold:
+    """What tells of changes. Raises ClusterError, AwsError: nothing can be asked."""
+    told, updates = session.past.told(), session.ask(updates_of_addons)
+    return replace(told, addons=updates, others={_NOT_TOLD: Unknown("EKS and EC2 tell no times of them here")})
+
+
+def api_told(session: ClusterSession, files: Sequence[str], wanted: Wanted) -> ApiTold:
+    """Who uses which API version: what is needed of it is asked for, and nothing else.
+
+    Raises:
+        ClusterError: the cluster cannot be asked any more.
+        UsageError: a file of manifests is not there.
+    """
+    needs, usage = wanted.needs, session.usage
+    return ApiTold(
+        usage.requested() if Need.API_REQUESTS in needs else NOT_ASKED,
+        usage.written(_resources(wanted)),
+        usage.releases() if Need.HELM in needs else NOT_ASKED,
+        read_manifests(files) if files and Need.MANIFESTS in needs else (),
+    )
+
+
+def _resources(wanted: Wanted) -> tuple[Resource, ...]:
+    now, target = parse(wanted.now), parse(wanted.target)
+    if now is None or target is None:
+        return ()
+    on_the_way = going(now, target) if Need.API_WRITTEN in wanted.needs else ()
+    before = gone_before(now) if Need.API_GONE in wanted.needs else ()
+    return tuple(dict.fromkeys((*on_the_way, *before)))
+
+
+# The plans of other commands, made of the same cluster: their findings, or why there are none.
+
+
+Sum = tuple[Finding, ...] | Unknown
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """`drain`: the plan behind the findings of ``drain plan``, None where none was made or nothing is to be drained.
+    `notes`: what could not be read, and is no finding."""
+
+    findings: Mapping[Need, Sum]
+    drain: DrainPlan | None = None
+    notes: tuple[str, ...] = ()
+
+
+AS_A_GROUP_UPDATES = DrainPolicy(force=True, delete_emptydir_data=True, surge=1, effort=0)
+"""The update of a managed node group adds nodes first, and evicts pods without a controller and with emptyDir, too
+(EKS user guide, managed-node-update-behavior). No order is searched: what blocks does so in any."""
+
+KINDS_OF: Mapping[Need, Sequence[Resource]] = {
+    Need.PLAN_DRAIN: kinds.ALL,
+    Need.PLAN_ADDONS: addon_reads.KINDS,
+    Need.PLAN_IMDS: imds_reads.KINDS,
+    Need.PLAN_DNS: (*dns_reads.KINDS, *interruption_reads.KINDS),
+    Need.PLAN_INTERRUPTION: interruption_reads.KINDS,
+}
+"""The lists of the cluster that each of them reads."""
+
+_LEFT_TO_OTHERS = (NodeOwner.FARGATE, NodeOwner.AUTO_MODE)
+"""Nobody drains those: the owners of Fargate's pods are restarted, EKS replaces the others itself."""
+
+
+def summed(
+    session: ClusterSession,
+    way: Way,
+    told: UpgradeTold,
+    needs: frozenset[Need],
+    again: tuple[str, ...],
+    given: CheckInput = CheckInput(),
+) -> Summed:
+    """Of those of `needs` that are other commands. `again`: the words that lead to the same cluster once more.
+
+    Raises:
+        ClusterError: the cluster cannot be talked to any more.
+    """
+
+    noted: list[str] = []
+
+    @cache
+    def notices() -> InterruptionPlan:
+        plan = interruption_reads.look_at_interruption(session, InterruptionWish(again=again), given.proxied)
+        noted.extend(plan.facts.cluster.notes)
+        return plan
+
+    planned = _or_why_not(lambda: replacement(session.cluster, way)) if Need.PLAN_DRAIN in needs else None
+    makers: Mapping[Need, Callable[[], Sum]] = {
+        Need.PLAN_DRAIN: lambda: _holding_up(planned),
+        Need.PLAN_ADDONS: lambda: _addons(session, way, told),
+        Need.PLAN_IMDS: lambda: imds_reads.plan_imds(session).findings,
+        Need.PLAN_DNS: lambda: plan_dns(dns_reads.whole_facts(session, notices, given.measured)).findings,
+        Need.PLAN_INTERRUPTION: lambda: notices().findings,
+    }
+    found = {need: _or_why_not(make) for need, make in makers.items() if need in needs}
+    return Summed(found, None if isinstance(planned, Unknown) else planned, tuple(noted))
+
+
+def _or_why_not(make: Callable[[], Made]) -> Made | Unknown:
+    """One command that could not be answered takes no other with it.
+
+    Raises:
+        ClusterError: nothing can be asked any more; what is only forbidden is not that.
+    """
+    try:
+        return make()
+    except Forbidden as error:
+        return Unknown(error.message, error.missing)
+    except ClusterError:
+        raise
+    except AwsError as error:
+        return Unknown(error.message, getattr(error, "missing", ""))
+    except EksdocError as error:
+        return Unknown(error.message)
+
+
+def replacement(cluster: Cluster, way: Way) -> DrainPlan | None:
+    """Of all nodes that are older than the target; None where there are none."""
+    targets = tuple(node for node in cluster.nodes if _to_be_replaced(node, way))
+    return make_plan(cluster, targets, AS_A_GROUP_UPDATES) if targets else None
+
+
+def _holding_up(planned: DrainPlan | Unknown | None) -> Sum:
+    """What would hold up the replacement."""
+    if isinstance(planned, Unknown):
+        return planned
+    found = () if planned is None else planned.findings
+    return tuple(each for each in found if each.code is not Code.of("needs-nodes"))  # its own update brings them
+
+
+def _to_be_replaced(node: Node, way: Way) -> bool:
+    """A kubelet that does not say how old it is may have to be."""
+    return node.owner not in _LEFT_TO_OTHERS and (node.kubelet is None or minor_of(node.kubelet) < way.target)
+
+
+def _addons(session: ClusterSession, way: Way, told: UpgradeTold) -> Sum:
+    """Of each that EKS manages, its update to the version that EKS installs by default at the target, as far as it can
+    be had now. What is not known of one takes nothing from what is found of others."""
+    if isinstance(told.addons, Unknown):
+        return told.addons
+    if isinstance(session.eks, Unknown):
+        return session.eks
+    found: list[Finding] = []
+    untold: dict[Unknown, list[str]] = defaultdict(list)
+    for each in told.addons:
+        if isinstance(each, Unknown):
+            untold[each].append("one that could not be described")
+            continue
+        side = session.ask(installed_side, each.name, _default(each, told, way))
+        if isinstance(side, Unknown):
+            untold[side].append(each.name)
+        elif not isinstance(side, Absent):
+            plan = addon_reads.plan_addon(session, side, Asked())
+            later = _later(each, told, way, side.target.version)
+            steps = tuple(by_minors(plan.facts))  # the checklist goes them one by one: they are in no way
+            findings = (each for each in plan.findings if each not in steps)
+            found += [*findings, *(at_later_version(plan.facts.objects, side.values, later) if later else ())]
+    what = "what its update would change"
+    lost = (
+        unknown(Code.of("check-addons"), Subject("Addon", ", ".join(names)), what, why) for why, names in untold.items()
+    )
+    return (*found, *lost)
+
+
+def _default(of: Addon, told: UpgradeTold, way: Way) -> str | None:
+    """None where nothing tells it, or where it can be had only after the control plane's step: what an update would
+    change that does not move it is looked at, then."""
+    offered = told.addon_versions.get(of.name)
+    found = _at_target(of, told, way)
+    now = isinstance(offered, AddonVersions) and addon_versions.is_offered(offered, in_words(way.now), found)
+    return found if found and now else None
+
+
+def _at_target(of: Addon, told: UpgradeTold, way: Way) -> str:
+    """The version that EKS installs by default at the target, "" where nothing tells it."""
+    offered = told.addon_versions.get(of.name)
+    return addon_versions.target(offered, in_words(way.target), "") if isinstance(offered, AddonVersions) else ""
+
+
+def _later(of: Addon, told: UpgradeTold, way: Way, judged: str) -> str:
+    """Of CoreDNS, the version that comes with the target, where its update was not `judged` by it; "" elsewhere."""
+    found = _at_target(of, told, way) if of.name == coredns.NAME else ""
+    return found if found != judged else ""
+
+
+# A refresh of EKS's insights, on request: asked for, and waited for, with an end. Nothing in the cluster changes.
+
+
+WAIT_S = 600.0
+"""EKS takes some minutes; nobody waits for ever."""
+PAUSE_S = 5.0
+
+_COMPLETED, _FAILED = "COMPLETED", "FAILED"
+
+
+def refreshed(
+    of: InsightRefresh, now: Callable[[], datetime], sleep: Callable[[float], object], wait_s: float = WAIT_S
+) -> str:
+    """How it ended, a sentence: whatever comes of it, what EKS knows is judged.
+
+    Raises:
+        AwsError: it is not allowed, or nothing can be asked any more.
+    """
+    begun = now()
+    state: Refresh | Unknown = of.begin()
+    while isinstance(state, Refresh) and state.status not in (_COMPLETED, _FAILED):
+        if (now() - begun).total_seconds() >= wait_s:
+            return f"EKS has not refreshed its insights within {wait_s / 60:g} minutes: what follows may be older."
+        sleep(PAUSE_S)
+        state = of.state()
+    if isinstance(state, Unknown):
+        return f"Whether EKS has refreshed its insights is unknown: {state.why}. What follows may be older."
+    if state.status == _FAILED:
+        said = f": {state.said}" if state.said else ""
+        return f"EKS could not refresh its insights{said}. What follows is older."
+    return "EKS has refreshed its insights."

@@ -1,0 +1,105 @@
+"""What a session can be asked of a cluster, whatever stands behind it: the live one, a snapshot, a dump or the demo."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_usage import KindTold, Release
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.changes import ChangesTold
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.interruption import SpotEvent
+from kubectl_eksdoc.model.kinds import Resource
+from kubectl_eksdoc.model.pods import Container, LogOf
+
+
+class ClusterReader(Protocol):
+    """A cluster, a dump of one, or the demo."""
+
+    def read(self, resources: Sequence[Resource]) -> Cluster:
+        """Read all objects of `resources`; what cannot be read is said in `Cluster.reads`.
+
+        Raises:
+            ClusterError: the cluster refused or cannot be reached at all.
+            SnapshotError: the dump cannot be read.
+        """
+        ...
+
+
+class Objects(Protocol):
+    """Single objects as they are: of a cluster, a dump of one, or the demo."""
+
+    def one(self, of: Named) -> Doc | Absent | Unknown:
+        """The document with its managedFields; `Unknown.missing` is the right without which it is not had.
+
+        Raises:
+            ClusterError: the cluster cannot be talked to.
+        """
+        ...
+
+
+class Histories(Protocol):
+    """Objects in which a controller keeps what its own were like before: of a cluster, a dump of one, or the demo."""
+
+    def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+        """All of a namespace; `Unknown.missing` is the right without which they are not had.
+
+        Raises:
+            ClusterError: the cluster cannot be talked to.
+        """
+        ...
+
+
+class InsidePods(Protocol):
+    """What some pods are made of, and what they print: of a cluster, a dump of one (which has no logs), or the demo.
+    One pod that is not had says nothing of the others."""
+
+    def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
+        """Of each (``namespace/name``) in its order; `Unknown.missing` is the right without which they are not had.
+
+        Raises:
+            ClusterError: the cluster cannot be talked to.
+        """
+        ...
+
+    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
+        """The last lines of each. Raises: as `containers`."""
+        ...
+
+
+class Signs(Protocol):
+    """What a cluster says of interruptions besides its objects; a dump of one has little of it."""
+
+    def events(self) -> tuple[SpotEvent, ...] | Unknown:
+        """Those of Karpenter, and of the node termination handler, about interruptions.
+
+        Raises:
+            ClusterError: the cluster cannot be talked to.
+        """
+        ...
+
+    def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
+        """What a pod (``namespace/name``) counts, in the format of Prometheus. Raises: as `events`."""
+        ...
+
+
+class UsageSigns(Protocol):
+    """Who uses which API version. Everything may raise ClusterError: the cluster cannot be talked to."""
+
+    def requested(self) -> tuple[str, ...] | Unknown: ...
+
+    def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]: ...
+
+    def releases(self) -> tuple[Release, ...] | Unknown: ...
+
+
+class Past(Protocol):
+    """What tells of changes. Raises: as `UsageSigns`."""
+
+    def told(self) -> ChangesTold: ...
+
+
+class Beside(Objects, Histories, InsidePods, Signs, UsageSigns, Past, Protocol):
+    """Of a cluster, a snapshot, or the demo."""

@@ -1,0 +1,404 @@
+"""One observation of a cluster: what it holds, what AWS says of it, and what else is asked of it, each thing once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+from kubectl_eksdoc.errors import AwsDenied, AwsLogin, SnapshotError, UsageError
+from kubectl_eksdoc.model.asked import Absent, Unknown, missing_rights
+from kubectl_eksdoc.session.aws import believe_live, recorded
+from kubectl_eksdoc.session.kept import Kept, KeptDemo, kept
+from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.aws.believing import Believed
+    from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.model.api_objects import Doc, Named
+    from kubectl_eksdoc.model.aws.clusters import EksCluster
+    from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.kinds import Resource
+    from kubectl_eksdoc.objects.held import HeldChanges, HeldObjects, HeldSigns
+    from kubectl_eksdoc.objects.held_answers import HeldApis
+    from kubectl_eksdoc.session.ports import Beside, Histories, InsidePods, Objects, Past, Signs, UsageSigns
+
+A = TypeVar("A")
+P = ParamSpec("P")
+
+
+class AwsUse(Enum):
+    """What a command does where nothing that AWS says can be believed."""
+
+    REQUIRED = "required"  # it fails
+    OPTIONAL = "optional"  # what AWS tells is unknown: it may not be asked, or nothing says where
+    WITHOUT_LOGIN = "without login"  # unknown without credentials, too
+    LEFT_OUT = "left out"  # it asks nothing
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterNeeds:
+    """What `command` needs of a cluster, declared before it is read: a dump is gone through once.
+
+    `kinds`: lists; `objects`: single ones by their names; `histories`: kinds of which earlier pod templates are asked
+    for. `signs`: what tells of interruptions; `usage`: who uses which API version; `past`: what tells of changes."""
+
+    command: str
+    kinds: Sequence[Resource]
+    objects: Collection[Named] = ()
+    histories: Collection[Resource] = ()
+    signs: bool = False
+    usage: bool = False
+    past: bool = False
+    aws: AwsUse = AwsUse.OPTIONAL
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRequest:
+    """What a session is opened with. `wanted`: which cluster of AWS; `believe`: by whom AWS is asked of a live one."""
+
+    source: SourceChoice
+    connection: Connection
+    wanted: AwsWanted
+    needs: ClusterNeeds
+    progress: Progress | None = None
+    believe: Callable[[Connection, AwsWanted], Believed] = believe_live
+
+
+LEFT_OUT = Unknown("AWS is left out (--no-aws)")
+
+
+class ClusterSession:
+    """One observation, for one thread. Mutable: it keeps what it was answered, so nothing is decided by it after the
+    cluster may have changed; `reobserve` gives a new one. All may raise ClusterError, SnapshotError and AwsError:
+    nothing can be asked."""
+
+    live = False
+    login: AwsLogin | None = None
+    """Without credentials for AWS, or with none that are accepted."""
+
+    def __init__(self, request: SessionRequest) -> None:
+        self.request = request
+
+    @property
+    def needs(self) -> ClusterNeeds:
+        return self.request.needs
+
+    def reobserve(self, needs: ClusterNeeds | None = None) -> ClusterSession:
+        """A new observation of the same cluster, of the same or of other needs: nothing of this one is kept."""
+        return open_session(replace(self.request, needs=needs or self.needs, progress=None))
+
+    @cached_property
+    def aws(self) -> Believed | Unknown:
+        """
+        Raises:
+            AwsError, UsageError: as `believing.believed`, unless the needs let it be unknown.
+        """
+        use = self.needs.aws
+        if use is AwsUse.LEFT_OUT:
+            return LEFT_OUT
+        if use is AwsUse.REQUIRED:
+            return self._aws()
+        try:
+            return or_unknown(self._aws)
+        except AwsLogin as error:
+            if use is not AwsUse.WITHOUT_LOGIN:
+                raise
+            self.login = error
+            hint = f" ({error.hint.rstrip('.')})" if error.hint else ""
+            return Unknown(f"AWS was not asked: {error.message}{hint}")
+
+    @property
+    def believed(self) -> Believed:
+        """
+        Raises:
+            SnapshotError, AwsDenied: AWS is unknown.
+        """
+        found = self.aws
+        if not isinstance(found, Unknown):
+            return found
+        if self.live:
+            raise AwsDenied(f"{found.why}, so nothing can be changed", "", found.missing)
+        raise SnapshotError(
+            f"{found.why}, and an add-on's update cannot be judged without them",
+            "Ask the live cluster, or a snapshot that was made with kubectl eksdoc snapshot.",
+        )
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        """With the names by which AWS described it; where AWS did not, with those of the command line that nothing else
+        tells. What cannot be read is said in its `reads`."""
+        aws = self.believed if self.needs.aws is AwsUse.REQUIRED else self.aws  # asked first: whose cluster it is
+        return named(self._read(), aws, self.request.wanted)
+
+    def ask(self, question: Callable[Concatenate[Believed, P], A], *args: P.args, **more: P.kwargs) -> A | Unknown:
+        """The answer to a `question` of `aws`, or why nothing of AWS is believed."""
+        found = self.aws
+        return found if isinstance(found, Unknown) else question(found, *args, **more)
+
+    def require(self, question: Callable[Concatenate[Believed, P], A], *args: P.args, **more: P.kwargs) -> A:
+        """The answer to a `question` of `aws`. Raises: as `believed`."""
+        return question(self.believed, *args, **more)
+
+    @property
+    def eks(self) -> EksCluster | Unknown:
+        return self.aws if isinstance(self.aws, Unknown) else self.aws.cluster
+
+    @property
+    def recognised(self) -> str:
+        """How it is known that AWS describes the cluster that was read, a clause; "" where nothing of AWS is known."""
+        return "" if isinstance(self.aws, Unknown) else self.aws.by
+
+    @property
+    def calls(self) -> str:
+        """What was sent to AWS so far, "" where nothing is."""
+        return "" if isinstance(self.aws, Unknown) else str(getattr(self.aws.aws, "said", ""))
+
+    @property
+    def denied(self) -> tuple[str, ...]:
+        """The actions of IAM that AWS has refused so far, sorted."""
+        if isinstance(self.aws, Unknown):
+            return missing_rights(self.aws)
+        return tuple(getattr(self.aws.aws, "denied", ()))
+
+    @property
+    def profile(self) -> str:
+        """Of awscli, by which AWS is asked; "" where that is its default, or nobody is."""
+        access = None if isinstance(self.aws, Unknown) or not self.live else getattr(self.aws.aws, "access", None)
+        return str(getattr(access, "profile", ""))
+
+    @cached_property
+    def objects(self) -> Objects:
+        return self._beside
+
+    @property
+    def objects_now(self) -> Objects:
+        """As they are at each question, for who follows a change."""
+        return self.objects
+
+    @cached_property
+    def histories(self) -> Histories:
+        return self._beside
+
+    @cached_property
+    def inside(self) -> InsidePods:
+        return self._beside
+
+    @cached_property
+    def signs(self) -> Signs:
+        return self._beside
+
+    @cached_property
+    def usage(self) -> UsageSigns:
+        return self._beside
+
+    @cached_property
+    def past(self) -> Past:
+        return self._beside
+
+    @cached_property
+    def _beside(self) -> Beside:
+        raise NotImplementedError
+
+    def _aws(self) -> Believed | Unknown:
+        raise NotImplementedError
+
+    def _read(self) -> Cluster:
+        raise NotImplementedError
+
+
+def open_session(request: SessionRequest) -> ClusterSession:
+    """Nothing is read or asked before it is used.
+
+    Raises:
+        SnapshotError: the snapshot cannot be read.
+    """
+    if request.source.live:
+        return LiveSession(request)
+    held = kept(request.source, request.needs.command)
+    return DumpSession(request) if held is None else KeptSession(request, held)
+
+
+class Observed(ClusterSession):
+    """Of what was read and is answered already."""
+
+    def __init__(
+        self, cluster: Cluster, aws: Believed | Unknown, beside: Beside | None = None, live: bool = False
+    ) -> None:
+        self.cluster, self.aws, self.live = cluster, aws, live
+        if beside is not None:
+            self._beside = beside
+
+
+class KeptSession(ClusterSession):
+    """Of a snapshot of this tool's, or the demo: as the command sees it."""
+
+    def __init__(self, request: SessionRequest, held: Kept | KeptDemo) -> None:
+        super().__init__(request)
+        self._held = held
+
+    def _aws(self) -> Believed | Unknown:
+        return self._held.aws()
+
+    def _read(self) -> Cluster:
+        return self._held.reader(self.request.progress).read(self.needs.kinds)
+
+    @cached_property
+    def _beside(self) -> Beside:
+        return self._held.beside()
+
+
+class LiveSession(ClusterSession):
+    live = True
+
+    def _aws(self) -> Believed:
+        return self.request.believe(self.request.connection, self.request.wanted)
+
+    def _read(self) -> Cluster:
+        request = self.request
+        return open_reader(request.source, request.connection, request.progress).read(self.needs.kinds)
+
+    @cached_property
+    def objects(self) -> Objects:
+        return ReadOnce(self.objects_now)
+
+    @cached_property
+    def objects_now(self) -> Objects:
+        from kubectl_eksdoc.kube.single_objects import SingleObjects
+
+        return SingleObjects(self.request.connection)
+
+    @cached_property
+    def histories(self) -> Histories:
+        from kubectl_eksdoc.kube.single_objects import NamespaceLists
+
+        return NamespaceLists(self.request.connection)
+
+    @cached_property
+    def inside(self) -> InsidePods:
+        from kubectl_eksdoc.kube import inside_pods
+
+        return inside_pods.InsidePods(self.request.connection)
+
+    @cached_property
+    def signs(self) -> Signs:
+        from kubectl_eksdoc.kube.api_signs import KarpenterSigns
+
+        return KarpenterSigns(self.request.connection)
+
+    @cached_property
+    def usage(self) -> UsageSigns:
+        from kubectl_eksdoc.kube.api_signs import ApiSigns
+
+        return ApiSigns(self.request.connection)
+
+    @cached_property
+    def past(self) -> Past:
+        from kubectl_eksdoc.kube import api_signs
+
+        return api_signs.Past(self.request.connection)
+
+
+class DumpSession(ClusterSession):
+    """Of what ``kubectl get`` or ``kubectl cluster-info dump`` wrote. What the needs declare is kept while it is gone
+    through once; for single pods it is gone through again."""
+
+    def _aws(self) -> Believed | Unknown:
+        return recorded(self.request.source.snapshot)
+
+    def _read(self) -> Cluster:
+        from kubectl_eksdoc.model.kinds import REPLICA_SETS
+        from kubectl_eksdoc.objects.held import HeldTogether
+
+        objects, signs, usage, past = self._keepers
+        needs, request = self.needs, self.request
+        declared = ((signs, needs.signs), (usage, needs.usage), (past, needs.past))
+        held = HeldTogether((objects, *(each for each, wanted in declared if wanted)))
+        kinds = dict.fromkeys((*needs.kinds, *objects.resources, *((REPLICA_SETS,) if needs.past else ())))
+        return open_reader(request.source, request.connection, request.progress, raw=held).read(tuple(kinds))
+
+    @cached_property
+    def _keepers(self) -> tuple[HeldObjects, HeldSigns, HeldApis, HeldChanges]:
+        from kubectl_eksdoc.objects.held import HeldChanges, HeldObjects, HeldSigns
+        from kubectl_eksdoc.objects.held_answers import HeldApis
+
+        where, needs = self._where, self.needs
+        objects = HeldObjects(needs.objects, where, needs.histories, needs.signs)
+        return objects, HeldSigns(where), HeldApis(where), HeldChanges(where)
+
+    def _filled(self, declared: bool = True) -> tuple[HeldObjects, HeldSigns, HeldApis, HeldChanges]:
+        assert declared, "a dump is gone through once, and the needs declare what is kept then"
+        assert self.cluster
+        return self._keepers
+
+    @property
+    def _where(self) -> str:
+        return f"the snapshot {self.request.source.snapshot}"
+
+    @cached_property
+    def objects(self) -> Objects:
+        return self._filled()[0]
+
+    @cached_property
+    def histories(self) -> Histories:
+        return self._filled()[0]
+
+    @cached_property
+    def inside(self) -> InsidePods:
+        from kubectl_eksdoc.model.kinds import PODS
+        from kubectl_eksdoc.objects.held import HeldPods
+
+        request = self.request
+        return HeldPods(lambda raw: open_reader(request.source, request.connection, raw=raw).read([PODS]), self._where)
+
+    @cached_property
+    def signs(self) -> Signs:
+        return self._filled(self.needs.signs)[1]
+
+    @cached_property
+    def usage(self) -> UsageSigns:
+        return self._filled(self.needs.usage)[2]
+
+    @cached_property
+    def past(self) -> Past:
+        return self._filled(self.needs.past)[3]
+
+
+class ReadOnce:
+    """An `Objects` of others, each asked for once. Mutable."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self._seen: dict[Named, Doc | Absent | Unknown] = {}
+
+    def one(self, of: Named) -> Doc | Absent | Unknown:
+        if of not in self._seen:
+            self._seen[of] = self._objects.one(of)
+        return self._seen[of]
+
+
+def or_unknown(opened: Callable[[], A]) -> A | Unknown:
+    """Where AWS may not be asked which cluster it is, or nothing says where.
+
+    Raises:
+        ConfigError, SnapshotError, AwsError: as `opened`.
+    """
+    try:
+        return opened()
+    except AwsDenied as error:
+        return Unknown(f"nothing that AWS says can be believed: {error.message}", error.missing)
+    except UsageError as error:
+        return Unknown(f"AWS was not asked: {error.message}")
+
+
+def named(cluster: Cluster, aws: Believed | Unknown, wanted: AwsWanted) -> Cluster:
+    """With the names by which AWS described it; where AWS did not, with those of the command line that nothing else
+    tells."""
+    who = cluster.identity
+    if isinstance(aws, Unknown):
+        return replace(cluster, identity=who.given(wanted.cluster, wanted.region))
+    eks = aws.cluster
+    return replace(cluster, identity=who.confirmed(eks.name, eks.account, eks.region))

@@ -1,0 +1,148 @@
+"""What carries a change out, or measures something: edges of the live cluster, and journals on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.metadata import MARKS
+from kubectl_eksdoc.wiring.runs import CONNECT_S, SILENCE_S, sender_of
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.flows.dns_measure import Dns
+    from kubectl_eksdoc.flows.placing import PlacingGround
+    from kubectl_eksdoc.flows.ports import ProbeGround
+    from kubectl_eksdoc.host.journals import UpdateJournalFile
+    from kubectl_eksdoc.kube.config import Access
+    from kubectl_eksdoc.kube.exchanges import Patience
+    from kubectl_eksdoc.kube.identity import AwsWanted
+    from kubectl_eksdoc.kube.placing import AppliedMaps
+    from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
+    from kubectl_eksdoc.model.cluster import Identity
+    from kubectl_eksdoc.model.connection import Connection
+    from kubectl_eksdoc.model.placing import Marks
+    from kubectl_eksdoc.model.pods import Pod
+    from kubectl_eksdoc.session.ports import ClusterReader
+    from kubectl_eksdoc.wiring.runs import Keeping
+
+
+def journal_of(keeping: Keeping, kind: str) -> UpdateJournalFile:
+    """Of the change that `keeping` names; `kind` as of `folder_of`.
+
+    Raises:
+        LocalJournalError: there is no folder for it.
+    """
+    from kubectl_eksdoc.host.journals import UpdateJournalFile
+
+    return UpdateJournalFile(folder_of(keeping, kind), keeping.run)
+
+
+def folder_of(keeping: Keeping, kind: str) -> Path:
+    """`kind`: UPDATES, FIXES or DNS of `host.journals`. Raises LocalJournalError: there is none."""
+    from kubectl_eksdoc.host.journals import changes_folder
+
+    return changes_folder(kind, keeping.environ, keeping.home)
+
+
+def pods_now(reader: Callable[[], ClusterReader]) -> tuple[Pod, ...] | Unknown:
+    """What forbids to list them is why they are unknown. Raises ClusterError: the cluster cannot be talked to."""
+    cluster = reader().read((kinds.PODS,))
+    read = cluster.read_of(kinds.PODS)
+    return cluster.pods if read.known else Unknown(read.detail, "list pods")
+
+
+# What is asked of a live cluster. Everything may raise ConfigError: the kubeconfig cannot be used.
+
+
+def _patience() -> Patience:
+    from kubectl_eksdoc.kube.exchanges import Patience
+
+    return Patience(silence=SILENCE_S, connect=CONNECT_S)
+
+
+def _pinned(connection: Connection) -> Access:
+    """The same cluster and user from now on."""
+    from kubectl_eksdoc.kube.config import connect, pinned
+    from kubectl_eksdoc.kube.target import of_this_process
+
+    around = of_this_process()
+    return connect(pinned(connection, around), around)
+
+
+def maps_of(connection: Connection) -> AppliedMaps:
+    from kubectl_eksdoc.kube.placing import AppliedMaps
+
+    return AppliedMaps(sender_of(connection))
+
+
+def node_classes_of(connection: Connection) -> LiveNodeClasses:
+    from kubectl_eksdoc.kube.config import connect
+    from kubectl_eksdoc.kube.exchanges import Exchanges, real_timing
+    from kubectl_eksdoc.kube.sending import Sender
+    from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
+    from kubectl_eksdoc.kube.target import of_this_process
+    from kubectl_eksdoc.kube.transport import Transport
+
+    access = connect(connection, of_this_process())  # what is patched is of the cluster that is read
+    return LiveNodeClasses(Transport(access, _patience()), Sender(Exchanges(access, _patience(), real_timing())))
+
+
+def open_placing(connection: Connection) -> PlacingGround:
+    from kubectl_eksdoc.kube.placing import Placing
+
+    return Placing(sender_of(connection))
+
+
+def open_ground(connection: Connection, namespace: str, marks: Marks = MARKS) -> ProbeGround:
+    """For short-lived pods of ours; `marks`: of what runs there."""
+    from kubectl_eksdoc.kube.inside_pods import ProbeGround
+    from kubectl_eksdoc.kube.sent import real_clock
+
+    return ProbeGround(_pinned(connection), _patience(), namespace, real_clock(), marks)
+
+
+def open_dns(connection: Connection) -> Dns:
+    """CoreDNS, as a measurement needs it."""
+    from kubectl_eksdoc.kube.core_dns import CoreDns
+    from kubectl_eksdoc.kube.sent import real_clock
+
+    return CoreDns(_pinned(connection), _patience(), real_clock())
+
+
+def identity_of(connection: Connection, wanted: AwsWanted) -> Identity:
+    """By the kubeconfig and the flags alone: nobody is asked."""
+    from kubectl_eksdoc.kube.identity import aws_access, identify
+    from kubectl_eksdoc.kube.kubeconfig import choose
+    from kubectl_eksdoc.kube.target import of_this_process
+
+    around = of_this_process()
+    access = aws_access(connection, around, wanted)
+    told = identify(choose(connection, around), around.environ).identity
+    return told.called(access.cluster, access.region)
+
+
+# What goes with it.
+
+
+def new_probe_id() -> str:
+    """Unlike any other's in that namespace; part of names."""
+    import secrets
+
+    return secrets.token_hex(4)
+
+
+def packed(text: str) -> bytes:
+    """Of a file: small enough for a ConfigMap where it can be; the same text gives the same bytes."""
+    from kubectl_eksdoc.host.documents import packed
+
+    return packed(text)
+
+
+def packed_asker() -> bytes:
+    """The program that asks DNS. Raises ConfigError: dnspython is not installed."""
+    from kubectl_eksdoc.host.asker_archive import packed
+
+    return packed()

@@ -1,0 +1,56 @@
+"""Sessions of tests: of the demo, of a live cluster with the AWS of the tests, and of what a test says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.kube.identity import AwsWanted
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.clusters import Caller, EksCluster
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.session.session import ClusterNeeds, ClusterSession, Observed, SessionRequest, open_session
+from kubectl_eksdoc.session.sources import SourceChoice
+
+EKS = EksCluster("prod", "arn:aws:eks:eu-west-1:111122223333:cluster/prod", "1.33", "eks.1", "ACTIVE", "", "")
+
+
+def of_the_demo(needs: ClusterNeeds) -> ClusterSession:
+    return open_session(SessionRequest(SourceChoice(demo=True), Connection(), AwsWanted(), needs))
+
+
+def with_aws(believe: Callable[[], Believed]) -> Callable[[SessionRequest], ClusterSession]:
+    """As the real ones, but that the AWS of a live cluster is another."""
+    return lambda request: open_session(replace(request, believe=lambda connection, wanted: believe()))
+
+
+def sees(cluster: EksCluster = EKS, aws: Any = None) -> Believed:
+    return Believed(aws, cluster, Caller(cluster.account, "arn:aws:iam::111122223333:user/ann"), "by its endpoint")
+
+
+class Answered(Observed):
+    """Of what a test says; `answer` is called with the parameters of each question to AWS."""
+
+    def __init__(
+        self, cluster: Cluster, answer: Callable[..., Any], beside: Any = None, eks: EksCluster | Unknown = EKS
+    ) -> None:
+        super().__init__(cluster, eks if isinstance(eks, Unknown) else sees(eks), beside, live=True)
+        self._answer = answer
+
+    def ask(self, question: Callable[..., Any], *args: Any, **more: Any) -> Any:
+        return self._answer(*args, **more)
+
+    require = ask
+
+
+class Nowhere:
+    """An `InsidePods` that looks into no pod."""
+
+    def containers(self, pods: Any) -> dict[str, Any]:
+        return dict.fromkeys(pods, Unknown("nobody looks into pods here"))
+
+    def logs(self, asked: Any) -> dict[Any, Any]:
+        return dict.fromkeys(asked, Unknown("nobody looks into pods here"))
