@@ -38,6 +38,7 @@ Examples:
   %(prog)s --target 1.34
   %(prog)s --target 1.34 --gate before-control-plane
   %(prog)s --only kubelet-skew,kube-proxy-skew
+  %(prog)s --area workloads
   %(prog)s --fail-on high -o json
   %(prog)s --suppressions accepted.yaml -o junit
   %(prog)s --target 1.34 -o html > check.html
@@ -67,6 +68,15 @@ _ONLY = values.Codes(
     lambda: (code.name for code in _codes()), "check", "no finding code is named; leave the flag out for all"
 )
 """No code at all would be every check: what a script left empty must not pass for a choice."""
+
+
+def _areas() -> tuple[str, ...]:
+    from kubectl_eksdoc.check.areas import Area
+
+    return tuple(area.flag for area in Area)
+
+
+_AREA = values.Codes(_areas, "check", "no area is named; leave the flag out for all", listed=True, what="area")
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -104,9 +114,7 @@ def _add_judged(parser: Parser) -> None:
         metavar="STEP",
         help=f"only what blocks this step: {', '.join(GATES)}",
     )
-    group.add_argument(
-        "--only", type=_ONLY, default=(), metavar="CODE,…", help="only these findings, and only what they need is read"
-    )
+    _add_chosen(group)
     group.add_argument(
         "--fail-on",
         type=values.one_of(SEVERITIES, "severity"),
@@ -146,6 +154,19 @@ def _add_judged(parser: Parser) -> None:
     _add_tables(group)
     _add_what_does_not_count(group)
     shared_options.add_without(group, *permissions.SKIPPABLE)
+
+
+def _add_chosen(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--only", type=_ONLY, default=(), metavar="CODE,…", help="only these findings, and only what they need is read"
+    )
+    group.add_argument(
+        "--area",
+        type=_AREA,
+        default=(),
+        metavar="AREA,…",
+        help="only the findings of these areas; workloads (replicas, probes, spread) is judged only if it is named",
+    )
 
 
 def _add_tables(group: argparse._ArgumentGroup) -> None:
@@ -193,6 +214,10 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
+    if args.area:
+        from kubectl_eksdoc.check.registry import codes_of
+
+        args.only = tuple(dict.fromkeys((*args.only, *codes_of(args.area))))
     if args.tables == "":
         from kubectl_eksdoc.cli.check.tables import shown_tables
 
