@@ -22,6 +22,7 @@ from kubectl_eksdoc.check.checks.api_rewriting import (
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.api_usage import Document, Manifest, Release, Unread
 from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import in_namespace, shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
@@ -99,7 +100,9 @@ def judge_files_today(facts: CheckFacts) -> Iterator[Finding]:
         for row, documents in _uses(each, _gone(facts)).items():
             since = f"which is not served since {in_words(row.removed)}: it would be refused today"
             message = f"{_objects(row, documents)}, {since}"
-            yield _in_file(facts, each, row, documents, Severity.LOW, message)
+            # The upgrade of a cluster changes nothing about it; of manifests alone it is all that is asked.
+            bad = Severity.HIGH if facts.cluster.source is Source.FILE else Severity.MEDIUM
+            yield _in_file(facts, each, row, documents, bad, message)
         yield from _beside(facts, Code.of("api-in-manifest"), _file(each), each)
 
 
