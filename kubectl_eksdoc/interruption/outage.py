@@ -28,6 +28,7 @@ from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.coredns import is_coredns
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.interruption import EVENTS
 from kubectl_eksdoc.model.nodes import NodeOwner
 
 _MEDIUM = "confidence: medium"
@@ -253,6 +254,7 @@ def _others(outage: Outage, losers: Sequence[AtRisk]) -> Finding:
             ),
         ),
         missing="" if known else "whether anybody drains them",
+        root_cause=EVENTS if known else None,
     )
 
 
