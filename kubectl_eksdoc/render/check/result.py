@@ -90,6 +90,14 @@ class _RuleSource(Printed):
     confidence: Confidence
 
 
+class _StepForm(Printed):
+    """How it is done where that tool manages what it changes."""
+
+    tool: Text
+    text: Text
+    commands: Texts
+
+
 class _Step(Printed):
     """One step of the upgrade."""
 
@@ -110,6 +118,8 @@ class _Step(Printed):
     """Findings to be fixed before."""
     source: _RuleSource | None
     """Where the rule is from, null where it is an advice."""
+    forms: tuple[_StepForm, ...]
+    """In place of the commands, where another tool manages what it changes."""
 
 
 def _step(checked: plan.CheckPlan, step: steps.Step) -> _Step:

@@ -19,7 +19,7 @@ from tests.render.check.checked import GONE, LOOK, SKEW, SLIGHT, accepted, check
 
 _CASE = {"failure", "skipped", "error", "system-out", "system-err"}
 _OUTCOME = {"message", "type"}
-_ATTRIBUTES = {
+_ATTRIBUTES: dict[str, set[str]] = {
     "testsuites": {"name", "time", "tests", "failures", "errors"},
     "testsuite": {
         *("name", "time", "tests", "failures", "errors", "skipped", "timestamp", "hostname", "id", "package"),
@@ -27,7 +27,8 @@ _ATTRIBUTES = {
     },
     "testcase": {"name", "time", "classname", "group"},
     **dict.fromkeys(("failure", "skipped", "error"), _OUTCOME),
-    **dict.fromkeys(("system-out", "system-err"), set()),
+    "system-out": set(),
+    "system-err": set(),
 }
 """All that Jenkins' schema allows (xunit-plugin src/main/resources/…/model/xsd/junit-10.xsd, 031e285)."""
 
