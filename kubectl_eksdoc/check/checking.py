@@ -32,7 +32,7 @@ class Check:
 
 def cluster_of(facts: CheckFacts) -> Subject:
     """The whole cluster as a subject."""
-    return Subject("Cluster", facts.name or "cluster")
+    return Subject("Cluster", facts.name or facts.cluster.identity.name)
 
 
 def unknown(code: Code, subject: Subject, what: str, why: Unknown, severity: Severity = Severity.MEDIUM) -> Finding:

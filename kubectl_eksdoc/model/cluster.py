@@ -73,6 +73,11 @@ class Identity:
         """With the names of the command line where nothing else tells them."""
         return self.called("" if self.cluster else cluster, "" if self.region else region)
 
+    @property
+    def name(self) -> str:
+        """What findings call the cluster: by its own name, else by the context, else by that it has none here."""
+        return self.cluster or self.context or "unnamed"
+
     def called(self, cluster: str, region: str) -> Identity:
         """With the names of the command line that are not "", whatever else tells; new ones are unverified."""
         names = {"cluster": cluster or self.cluster, "region": region or self.region}
