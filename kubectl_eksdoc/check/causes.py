@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.check.areas import Gate
-from kubectl_eksdoc.check.leading import led
+from kubectl_eksdoc.check.wording import led
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import Reach, shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, in_order

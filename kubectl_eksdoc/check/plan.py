@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.amazon.upgrades.tables import Tables
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.causes import RootCause, among, root_causes
-from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.checking import Check, asked_of, is_told
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.kin import asked_of, is_told
-from kubectl_eksdoc.check.leading import led
 from kubectl_eksdoc.check.suppressing import Suppressed, notes, sort_out
+from kubectl_eksdoc.check.wording import led
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import Reach

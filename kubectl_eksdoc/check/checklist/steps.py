@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from kubectl_eksdoc.check.areas import Gate
-from kubectl_eksdoc.check.leading import led
+from kubectl_eksdoc.check.wording import led
 from kubectl_eksdoc.model.commands import Reach
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.knowledge import Source

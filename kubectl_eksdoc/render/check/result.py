@@ -12,7 +12,7 @@ from kubectl_eksdoc.check.checklist import steps
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.render.check import words
-from kubectl_eksdoc.render.check.gates import GateOf, gates
+from kubectl_eksdoc.render.check.areas import GateOf, gates
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.result import (
