@@ -6,7 +6,7 @@ chart of the target version renders, and paths of the target's schema (field.md 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -23,6 +23,7 @@ from kubectl_eksdoc.addon_diff.manifests import (
 from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.rendering import Rendered, ends_somewhere, stems
 from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
+from kubectl_eksdoc.kubernetes.api.ownership.applying import BEFORE_FIRST_APPLY
 from kubectl_eksdoc.kubernetes.api.ownership.entries import (
     Entry,
     MalformedEntries,
@@ -37,8 +38,9 @@ from kubectl_eksdoc.kubernetes.api.ownership.merging import merged, removed
 from kubectl_eksdoc.kubernetes.api.ownership.steps import keys_of
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path, Tree, names_item, tree_of, united
 from kubectl_eksdoc.kubernetes.api.places import Place
-from kubectl_eksdoc.kubernetes.api.schema import Schema
+from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of
 from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_objects import at as found_at
 from kubectl_eksdoc.model.aws.configuration import Path as ConfigPath
 
 EKS = owner_of("eks", "Apply", "", "")
@@ -131,7 +133,7 @@ def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
         if witness is not None:
             known = merged(known, part.part, place)
     base = removed(kept(doc, mine, place), _dropped(update, of, schema), place)
-    now, target = update.values_of(of) if EKS in owners else ({}, {})
+    now, target = update.values_of(of) if applies(owners) else ({}, {})
     others = _others(owners)
     may_lack = _may_lack(doc, mine, others, of, update, schema)
     news = _news(doc, mine, now, {path: target[path] for path in target if path not in may_lack}, place)
@@ -255,13 +257,24 @@ def config_of(addon: str, of: Named, path: Path, schema: Schema) -> ConfigPath:
     return _Rules.of(Update((), (), addon=addon), of, schema).config_of(path)
 
 
+def applies(owners: Collection[Owner]) -> bool:
+    """EKS applies the object: it owns something there, or the object has been stripped of who owns what."""
+    return EKS in owners or {owner.manager for owner in owners} == {BEFORE_FIRST_APPLY}
+
+
 def owners_of(live: Doc) -> Mapping[Owner, Entry]:
-    """
+    """Where the list of managedFields is empty, all is owned as the API server has it at the next apply.
+
     Raises:
         MalformedEntries: it has managedFields that no server wrote.
     """
     try:
-        return read(live)
+        found = read(live)
+        if not found and found_at(live, "metadata", "managedFields") is not None:
+            doc = without_entries(live)
+            fields = fields_of(doc, schema_of(str(doc.get("apiVersion", "")), str(doc.get("kind", ""))).root)
+            return {owner_of(BEFORE_FIRST_APPLY, "Update", "", ""): Entry(fields, "", "")}
+        return found
     except (AttributeError, TypeError) as error:  # no list of objects
         raise MalformedEntries(f"they are no list of entries: {error}") from error
 

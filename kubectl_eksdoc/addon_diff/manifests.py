@@ -36,11 +36,13 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The manifest of `version`; not `exact`: it is the nearest to the one that is meant."""
+    """The manifest of `version`; not `exact`: it is the nearest to the one that is meant; `far`: of a version more than
+    one minor away from that."""
 
     version: str
     objects: Mapping[str, Values]
     exact: bool = True
+    far: bool = False
 
     def of(self, named: Named) -> Values:
         return self.objects.get(f"{named.kind} {named.name}", {})
@@ -72,10 +74,15 @@ class Manifests:
     def exact(self) -> bool:
         return self.now.exact and self.target.exact
 
+    @property
+    def far(self) -> bool:
+        """It says nothing of what an object lacks."""
+        return self.now.far or self.target.far
+
 
 def manifests(addon: str, now: str, target: str, agent: bool) -> Manifests | None:
     """None for an add-on of which none is known. `agent`: vpc-cni's network policy agent is on."""
-    known = _all(addon)
+    known = all_known(addon)
     if not known or parse(now) is None or parse(target) is None:
         return None
     found = (_nearest(known, version) for version in (now, target))
@@ -95,7 +102,8 @@ def _nearest(known: tuple[Known, ...], wanted: str) -> Known:
     newer = [each for each in known if _order(wanted) < _order(each.version)]
     best = older[-1] if older else newer[0]
     alike = bool(older and newer) and _but_version(older[-1]) == _but_version(newer[0])
-    return replace(best.named(wanted), exact=alike)
+    far = abs(_order(best.version)[1] - _order(wanted)[1]) > 1
+    return replace(best.named(wanted), exact=alike, far=far and not alike)
 
 
 def _but_version(known: Known) -> object:
@@ -114,7 +122,7 @@ def _order(version: str) -> tuple[int, ...]:
 
 
 @cache
-def _all(addon: str) -> tuple[Known, ...]:
+def all_known(addon: str) -> tuple[Known, ...]:
     """The oldest first."""
     found: list[Known] = []
     objects: dict[str, dict[Path, Any]] = {}

@@ -81,7 +81,7 @@ def addon_facts(cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Obj
             unread.append((of, found))
         elif isinstance(found, Absent):
             continue  # a version may not have it yet
-        elif not at(found, "metadata", "managedFields"):
+        elif at(found, "metadata", "managedFields") is None:
             unread.append((of, _NO_OWNERS))
         else:
             live.append(found)
