@@ -20,11 +20,7 @@ from typing import Any
 
 import yaml
 
-from kubectl_eksdoc.addon_diff.fields import value_at
-from kubectl_eksdoc.addon_diff.manifests import all_known
-from kubectl_eksdoc.kubernetes.api.ownership.fields import fields_of
-from kubectl_eksdoc.kubernetes.api.ownership.trees import names_item
-from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.addon_diff.manifests import Known, all_known, known_of
 
 _TO = Path(__file__).parents[1] / "kubectl_eksdoc" / "knowledge" / "addon_manifests.json"
 _CNI = "config/master/aws-k8s-cni.yaml"
@@ -62,10 +58,7 @@ def main(cni: Path, eksctl: Path, check: bool) -> int:
 
 
 def _known(addon: str) -> dict[str, Fields]:
-    return {
-        each.version: {of: {" ".join(path): values[path] for path in values} for of, values in each.objects.items()}
-        for each in all_known(addon)
-    }
+    return {each.version: _printed(each) for each in all_known(addon)}
 
 
 def _written(addon: str, versions: Mapping[str, Fields]) -> Iterator[dict[str, Any]]:
@@ -119,29 +112,12 @@ def _changed(before: Fields, after: Fields, of: str) -> dict[str, Any]:
 
 
 def _read(text: str) -> Fields:
-    found: Fields = {}
-    for doc in yaml.safe_load_all(text):
-        for each in (doc or {}).get("items", [doc] if doc else []):
-            if each["kind"] != "CustomResourceDefinition":
-                found[f"{each['kind']} {each['metadata']['name']}"] = dict(_leaves(each))
-    return found
+    docs = [each for doc in yaml.safe_load_all(text) if doc for each in doc.get("items", [doc])]
+    return _printed(known_of("", docs))
 
 
-def _leaves(doc: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """With the version of a fieldRef, which the API server adds to the value as a whole."""
-    place = schema_of(doc["apiVersion"], doc["kind"]).root
-    paths = tuple(fields_of(doc, place))
-    for path in paths:
-        above = path[-1].startswith("k:") and not any(
-            each[: len(path)] == path and not names_item(each) for each in paths
-        )
-        value = value_at(doc, path, place)
-        if (above or not names_item(path)) and value is not None and path[:2] not in _IDENTITY:
-            assert not any(" " in step for step in path), path
-            yield " ".join(path), {"apiVersion": "v1", **value} if path[-1] == "f:fieldRef" else value
-
-
-_IDENTITY = (("f:apiVersion",), ("f:kind",), ("f:metadata", "f:name"), ("f:metadata", "f:namespace"))
+def _printed(known: Known) -> Fields:
+    return {of: {" ".join(path): values[path] for path in values} for of, values in known.objects.items()}
 
 
 if __name__ == "__main__":

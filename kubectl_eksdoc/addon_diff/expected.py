@@ -176,7 +176,7 @@ def _news(doc: Doc, mine: Fields, now: Values, target: Values, place: Place) -> 
 def _may_lack(doc: Doc, mine: Fields, others: Fields, of: Named, update: Update, schema: Schema) -> frozenset[Path]:
     """Of the fields that both manifests have and the object has not, those that EKS may never have applied: nobody owns
     what a user has removed, and EKS applies less than upstream, or other things. It is certain where EKS has the entry
-    of the variable, or where all else that it owns there is as in the manifest."""
+    of the variable, or where all else that it owns there is as in the manifest; of a label, where all others are."""
     now, target = update.values_of(of)
     stands = {path: value_at(doc, path, schema.root) for path in now}
     absent = {
@@ -184,7 +184,9 @@ def _may_lack(doc: Doc, mine: Fields, others: Fields, of: Named, update: Update,
     }
     variables = {path for path in absent if path[-3:-2] == _ENTRIES and path[:-1] in mine}
     sure = absent if absent and _agrees(doc, mine, others, absent, of, update, schema) else variables
-    return frozenset(path for path in absent if path not in sure or _is_label(path))
+    labels = {path: now[path] for path in now if _is_label(path) and path not in absent and path not in others}
+    alike = labels and labels == {path: value_at(doc, path, schema.root) for path in mine if _is_label(path)}
+    return frozenset(path for path in absent if path not in sure or (_is_label(path) and not alike))
 
 
 EMPTY: tuple[object, ...] = (MISSING, None, "", {}, [])
@@ -208,7 +210,7 @@ def _agrees(
         if path not in now and live in EMPTY:
             continue  # a null of the manifest (creationTimestamp)
         if path[-1] == "f:image":
-            alike = upstream(_in_repository(live)) == upstream(_in_repository(now.get(path)))
+            alike = path not in now or upstream(_in_repository(live)) == upstream(_in_repository(now[path]))
         else:
             alike = path in now and live == now[path]
         if path not in owned or not alike:
@@ -249,7 +251,7 @@ def _explained(update: Update) -> bool:
 
 def _is_known(path: Path, now: Values, target: Values) -> bool:
     """The manifests tell whether EKS applies it."""
-    return path in now or path in target or not _is_label(path)
+    return path in now or path in target or not _is_label(path) or path[-1].startswith("f:prometheus.io/")
 
 
 def config_of(addon: str, of: Named, path: Path, schema: Schema) -> ConfigPath:

@@ -162,6 +162,18 @@ def _read_values(path: str) -> Doc:
     return read_values(path)
 
 
+def _read_message(given: str) -> str:
+    from kubectl_eksdoc.wiring.addons import read_message
+
+    return read_message(given)
+
+
+def _read_manifest(path: str) -> tuple[Doc, ...]:
+    from kubectl_eksdoc.wiring.addons import read_manifest
+
+    return read_manifest(path)
+
+
 def _now() -> datetime:
     return datetime.now(timezone.utc)
 
@@ -186,6 +198,8 @@ class Surroundings:
     open_members: OpenMembers = _open_members
     take_snapshot: TakeSnapshot = _take_snapshot
     read_values: Callable[[str], Doc] = _read_values
+    read_message: Callable[[str], str] = _read_message
+    read_manifest: Callable[[str], tuple[Doc, ...]] = _read_manifest
     stdin: TextIO | None = None
     run_edges: Edges | None = None
     sleep: Callable[[float], object] = time.sleep

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked, OfVersion
+from kubectl_eksdoc.addon_diff.manifests import Known
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, Judge, plan_update
 from kubectl_eksdoc.addon_diff.rendering import objects_of
 from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
@@ -13,6 +14,7 @@ from kubectl_eksdoc.addon_diff.schema.paths import paths
 from kubectl_eksdoc.addon_diff.since import Since, since
 from kubectl_eksdoc.addon_diff.usage import USED_BY, usage
 from kubectl_eksdoc.flows.ports import Objects
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, Named, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide, VersionSide
@@ -34,7 +36,7 @@ def plan_addon(
     Raises:
         ClusterError: the cluster cannot be talked to.
     """
-    return plan_update(addon_facts(cluster, eks, side, objects), asked, judge_of(side.target, judge))
+    return plan_update(addon_facts(cluster, eks, side, objects, asked.manifest), asked, judge_of(side.target, judge))
 
 
 def plan_steps(plan: AddonPlan, versions: Sequence[VersionSide], judge: JudgeBy) -> tuple[AddonPlan, ...]:
@@ -67,16 +69,18 @@ def first_owned(
     return since(plan.changes, (plan.facts.now.version, *versions), schema_of)
 
 
-def addon_facts(cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Objects) -> AddonFacts:
-    """An add-on without a version is not installed yet.
+def addon_facts(
+    cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Objects, manifest: Known | None = None
+) -> AddonFacts:
+    """An add-on without a version is not installed yet. The objects of a `manifest` that a user gives are read, too.
 
     Raises:
         ClusterError: the cluster cannot be talked to.
     """
     live: list[Doc] = []
     unread: list[tuple[Named, Unknown]] = []
-    for of in objects_of(side.addon.name):
-        found = objects.one(of)
+    for of in dict.fromkeys((*objects_of(side.addon.name), *(manifest.names if manifest else ()))):
+        found = objects.one(of) if of.kind in _READ else Unknown(f"objects of the kind {of.kind} are not read here")
         if isinstance(found, Unknown):
             unread.append((of, found))
         elif isinstance(found, Absent):
@@ -97,7 +101,11 @@ def addon_facts(cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Obj
         side.offered,
         side.steps,
         bool(side.addon.version),
+        manifest,
     )
+
+
+_READ = frozenset(resource.kind for resource in kinds.SINGLE)
 
 
 def judge_of(target: VersionSide, judge: JudgeBy) -> Judge:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.errors import AwsDenied, AwsMissing, SnapshotError
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, SnapshotError, UsageError
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.spelling import maybe
 from kubectl_eksdoc.wiring.aws import open_aws
@@ -42,6 +44,49 @@ def read_values(path: str) -> Doc:
     from kubectl_eksdoc.host.documents import read_text
 
     return values_of(read_text(path.removeprefix("file://"), "--configuration-values", MOST_BYTES, _WANTED))
+
+
+def read_message(given: str) -> str:
+    """EKS's message of a conflict, from a file or, with ``-``, from standard input.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    from kubectl_eksdoc.host.archives.archive import standard_input
+    from kubectl_eksdoc.host.documents import read_text
+
+    if given != "-":
+        return read_text(given, "--explain-conflict", MOST_BYTES, _MESSAGE)
+    with standard_input() as stream:
+        return stream.read(MOST_BYTES).decode("utf-8", "replace")
+
+
+_MESSAGE = "Give what EKS said: aws eks describe-update prints it (errors[].errorMessage)."
+
+
+def read_manifest(path: str) -> tuple[Doc, ...]:
+    """The documents of a rendered manifest, from a file or from the YAML and JSON files of a folder.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    from kubectl_eksdoc.host.documents import read_text, yaml_as_go_reads_it
+
+    folder, wanted = Path(path), "Give what helm template prints of the add-on's chart, or its published manifest."
+    files = sorted(each for each in folder.glob("*") if each.suffix in _MANIFESTS) if folder.is_dir() else [folder]
+    docs: list[Doc] = []
+    for file in files:
+        for part in re.split(r"(?m)^---.*$", read_text(str(file), "--manifest", MOST_BYTES, wanted)):
+            try:
+                found = yaml_as_go_reads_it(part.encode())
+            except ValueError as error:
+                raise UsageError(f"--manifest {file} is no YAML: {error}", wanted) from error
+            items = found.get("items") if isinstance(found, dict) and found.get("kind") == "List" else [found]
+            docs += [each for each in (items if isinstance(items, list) else []) if isinstance(each, dict)]
+    return tuple(docs)
+
+
+_MANIFESTS = (".yaml", ".yml", ".json")
 
 
 def read_terraform(path: str) -> TerraformPlan:

@@ -29,15 +29,17 @@ from tests.addon_diff.test_passing_wrongly import env_of, hand, plain, recorded,
 from tests.addon_diff.test_plan import facts, planned
 
 
-def _applied(addon: str, of: str) -> Doc:
-    """A workload as EKS would make it if it applied the public manifest of that version."""
+def _applied(addon: str, of: str, kind: str = "", name: str = "") -> Doc:
+    """An object, by default the workload, as EKS would make it if it applied the public manifest of that version."""
     known = manifests(addon, of, of, True)
     assert known is not None
-    name = "aws-node" if addon == "vpc-cni" else addon
-    kind = "Deployment" if addon == "coredns" else "DaemonSet"
+    name = name or ("aws-node" if addon == "vpc-cni" else addon)
+    version_of = "v1" if kind else "apps/v1"
+    kind = kind or ("Deployment" if addon == "coredns" else "DaemonSet")
     doc = built(known.now.objects[f"{kind} {name}"])
     meta = {**doc["metadata"], "name": name, "namespace": "kube-system"}
-    made = apply(None, {"apiVersion": "apps/v1", "kind": kind, **doc, "metadata": meta}, "eks", True, NOW, SCHEMA)
+    schema = schema_of(version_of, kind)
+    made = apply(None, {"apiVersion": version_of, "kind": kind, **doc, "metadata": meta}, "eks", True, NOW, schema)
     assert isinstance(made, Applied)
     return made.doc
 
@@ -64,14 +66,27 @@ def test_what_the_public_manifest_has_and_the_cluster_has_not_is_unknown() -> No
     assert _lacks_probe(live, "CLUSTER_NAME") == {"addon-field-unknown": Status.UNKNOWN}
 
 
-def test_a_label_that_eks_may_not_set_is_unknown() -> None:
+@pytest.mark.parametrize(
+    ("more", "code", "status"),
+    [
+        ({}, "addon-field-changed-in-every-mode", Status.FAIL),
+        ({"helm.sh/chart": "aws-vpc-cni-1.18.6"}, "addon-field-unknown", Status.UNKNOWN),
+    ],
+)
+def test_a_label_that_eks_may_not_set_is_unknown(more: dict[str, str], code: str, status: Status) -> None:
+    """Where EKS has labels of its own; else, where all others are the manifest's, a user has removed it."""
     live = _applied("vpc-cni", "v1.18.6-eksbuild.1")
-    bare: Doc = json.loads(json.dumps(live))
+    bare = plain(live)
+    bare["metadata"]["labels"] |= more
+    made = apply(None, bare, "eks", True, NOW, SCHEMA)
+    assert isinstance(made, Applied)
+    live = made.doc
+    bare = json.loads(json.dumps(live))
     del bare["metadata"]["labels"]["app.kubernetes.io/instance"]
     live = updated(live, bare, "kubectl-label", NOW, SCHEMA)
     plan = planned(facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), Asked(Mode.NONE))
     (finding,) = [each for each in plan.findings if "instance" in each.message]
-    assert (finding.code, finding.status) == (Code.of("addon-field-unknown"), Status.UNKNOWN)
+    assert (finding.code, finding.status) == (Code.of(code), status)
 
 
 _AGENT = "602401143452.dkr.ecr.us-west-2.amazonaws.com/amazon/aws-network-policy-agent"
@@ -163,6 +178,19 @@ def test_the_answers_of_a_real_server_are_foretold(addon: str, every: int, right
 @pytest.mark.parametrize(("addon", "right", "of"), [("vpc-cni", 1082, 1082), ("coredns", 600, 600)])
 def test_all_answers_of_a_real_server_are_foretold(addon: str, right: int, of: int) -> None:
     assert _agreeing(addon, 1) == (right, of)
+
+
+@pytest.mark.parametrize(("kind", "name", "lost"), [("Service", "kube-dns", True), ("ConfigMap", "coredns", False)])
+def test_annotations_for_prometheus_are_of_eks_where_its_manifest_has_them(kind: str, name: str, lost: bool) -> None:
+    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.12.1-eksbuild.2", "v1.12.4-eksbuild.1"))
+    live = _applied("coredns", now.version, kind, name)
+    schema = schema_of("v1", kind)
+    mine = {"metadata": {"annotations": {"prometheus.io/port": "1"}}}
+    live = updated(live, merged(live, mine, schema.root), "kubectl-annotate", NOW, schema)
+    known = facts(addon=Addon("coredns", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+    for mode in (Mode.NONE, Mode.OVERWRITE):
+        said = [each.status for each in planned(known, Asked(mode)).findings if each.status is not Status.PASS]
+        assert said == [Status.FAIL] * lost
 
 
 def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:

@@ -31,6 +31,7 @@ Examples:
   %(prog)s --all -o json
   %(prog)s --all --fleet 'prod-*'
   %(prog)s vpc-cni --after
+  aws eks describe-update … | %(prog)s --explain-conflict -
   %(prog)s --tf-plan plan.json
   %(prog)s vpc-cni --to latest --apply
   %(prog)s vpc-cni --demo
@@ -43,6 +44,7 @@ failed or goes on, 7 the add-on is not as it was shown.
 Global flags: kubectl eksdoc options
 """
 
+_OF_ONE = ("explain_conflict", "manifest")
 MODES = ("NONE", "OVERWRITE", "PRESERVE")
 
 
@@ -76,6 +78,19 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="FILE",
         default=None,
         help="a file with the values that the call gives, JSON or YAML (default: today's are kept)",
+    )
+    group.add_argument(
+        "--manifest",
+        metavar="FILE|FOLDER",
+        default="",
+        help="what EKS applies for the target version, rendered (helm template), where this package has no manifest",
+    )
+    group.add_argument(
+        "--explain-conflict",
+        metavar="TEXT|FILE",
+        default=None,
+        help="EKS's message of an update that failed ('-': standard input): who has each field that it names, what "
+        "each mode does, and the values that end the conflict",
     )
     group.add_argument("--all", action="switch", default=False, help="every add-on that EKS manages in this cluster")
     _add_looks(group)
@@ -123,7 +138,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
-    fleet = fleet_options.fleet_from(args, ("after", "update", "apply", "resume", "tf_plan", "since"))
+    fleet = fleet_options.fleet_from(args, ("after", "update", "apply", "resume", "tf_plan", "since", *_OF_ONE))
     if args.after or args.update:
         return after.look_back(after.AfterRequest.from_args(args, words), around)
     apply = apply_options.apply_from(args)
@@ -131,7 +146,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         options.refused_beside("--apply", options.since_from(args))
     if args.tf_plan is not None:
         return judge_plan(TerraformRequest.from_args(args, words), around)
-    request = Request.from_args(args, words)
+    request = Request.from_args(args, words, around)
     if fleet is not None:
         return over_fleet(fleet, Passed(NAME, ADDON_DIFF, request.given, named=("addon",)), request.options, around)
     return applying(request, apply, around) if apply is not None else forecast(request, around)

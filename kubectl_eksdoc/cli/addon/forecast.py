@@ -13,7 +13,7 @@ from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli.addon import reading
 from kubectl_eksdoc.cli.addon.request import Request
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
@@ -73,14 +73,17 @@ def answered(request: Request, asked: Asked, around: Surroundings, note: Callabl
     Raises:
         EksdocError: the cluster or AWS is at fault; the error says which.
     """
+    from kubectl_eksdoc.addon_diff.explaining import explained
     from kubectl_eksdoc.addon_diff.rendering import every_object
     from kubectl_eksdoc.flows.addon import KINDS, plan_addon
     from kubectl_eksdoc.wiring.addons import Reading
 
-    world = reading.opened(request, around, Reading(KINDS, every_object()))
+    named = asked.manifest.names if asked.manifest is not None else ()
+    world = reading.opened(request, around, Reading(KINDS, (*every_object(), *named)))
     names = (request.addon,) if request.addon else world.names()
     sides = tuple(reading.sides(world, names, request, note))
     plans = tuple(plan_addon(world.cluster, world.eks, side, world.objects, asked, world.judge) for side in sides)
+    plans = tuple(explained(plan, request.conflict) for plan in plans) if request.conflict else plans
     return Answered(world, sides, plans, len(sides) < len(names))
 
 
@@ -125,11 +128,19 @@ def _since(world: AddonWorld, plans: Sequence[AddonPlan], sides: Sequence[AddonS
 
 def _asked(request: Request, around: Surroundings) -> Asked:
     from kubectl_eksdoc.addon_diff.facts import Asked
+    from kubectl_eksdoc.addon_diff.manifests import known_of
     from kubectl_eksdoc.addon_diff.modes import Mode
 
-    if request.values is None:
-        return Asked(Mode(request.mode))
-    return Asked(Mode(request.mode), around.read_values(request.values))
+    values = None if request.values is None else around.read_values(request.values)
+    if not request.manifest:
+        return Asked(Mode(request.mode), values)
+    manifest = known_of("", around.read_manifest(request.manifest))
+    if not manifest.objects:
+        raise UsageError(
+            f"--manifest {request.manifest} holds no objects with a kind and a name",
+            "Give what helm template prints of the add-on's chart, or its published manifest.",
+        )
+    return Asked(Mode(request.mode), values, manifest)
 
 
 def code(plans: Sequence[AddonPlan], left_out: bool = False) -> int:
