@@ -33,9 +33,10 @@ from kubectl_eksdoc.model.versions import Version, parse
 def missing(of: Named, live: Doc, will: Expected, update: Update, schema: Schema) -> dict[Path, bool]:
     """Fields that EKS has applied, and that are empty or not there: a user has emptied or removed them, as nobody owns
     them any more, so they come back in every mode. With each whether it is certain that EKS applies it again."""
-    if not applies(will.owners):
-        return {}
     now, target = ({}, {}) if update.manifests is not None and update.manifests.far else update.values_of(of)
+    if not applies(will.owners):  # EKS may own nothing any more of what it applies
+        absent = (path for path in target if target[path] not in EMPTY and _is_gone(live, path, schema))
+        return {path: False for path in absent if path[-1][2:] not in _DEFAULTED.split()}
     standing_now = () if target else leaves_of(standing(of, update.installed, update.agent), schema)
     found: dict[Path, bool] = dict.fromkeys((*_emptied(live, will, schema), *standing_now), False)
     if target:

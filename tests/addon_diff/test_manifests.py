@@ -193,6 +193,19 @@ def test_annotations_for_prometheus_are_of_eks_where_its_manifest_has_them(kind:
         assert said == [Status.FAIL] * lost
 
 
+def test_an_object_of_which_eks_owns_nothing_any_more_does_not_pass() -> None:
+    """All labels of the service account, removed by a user: nobody has them, and the manifest does."""
+    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.12.1-eksbuild.2", "v1.12.4-eksbuild.1"))
+    live = _applied("coredns", now.version, "ServiceAccount", "coredns")
+    schema = schema_of("v1", "ServiceAccount")
+    bare = {**live, "metadata": {key: live["metadata"][key] for key in live["metadata"] if key != "labels"}}
+    live = updated(live, bare, "kubectl-edit", NOW, schema)
+    known = facts(addon=Addon("coredns", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+    for mode in Mode:
+        (finding,) = planned(known, Asked(mode)).findings
+        assert (finding.code, finding.status) == (Code.of("addon-field-unknown"), Status.UNKNOWN)
+
+
 def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:
     """The only public manifest is eight minors away: what it says of a user's field is shown, and unknown (exit 5)."""
 
