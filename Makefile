@@ -31,6 +31,7 @@ help:
 	@echo "make test       all tests but the long ones"
 	@echo "make test-long  the long tests, and all examples of properties"
 	@echo "make test-real  drain a real cluster: KUBECONFIG=FILE [OLD=n1,n2 NEW=n3,n4]"
+	@echo "                or update add-ons there: KUBECONFIG=FILE ADDONS=300"
 	@echo "make check      style, types, import contracts, generated documents"
 	@echo "make format     let ruff rewrite what it can"
 	@echo "make docs       rewrite the demo's snapshot and the generated documents"
@@ -66,7 +67,8 @@ test-long: $(VENV)/.installed-test
 test-real: $(VENV)/.installed-test
 	@[ "$(origin KUBECONFIG)" = "command line" ] || { \
 	  echo "error: name the cluster that may be drained: make test-real KUBECONFIG=FILE"; exit 2; }
-	$(PY) tools.real.run --kubeconfig "$(KUBECONFIG)" --old "$(OLD)" --new "$(NEW)" $(ARGS)
+	$(PY) $(if $(ADDONS),tools.real.addons --histories "$(ADDONS)",tools.real.run --old "$(OLD)" --new "$(NEW)") \
+	  --kubeconfig "$(KUBECONFIG)" $(ARGS)
 
 check: $(VENV)/.installed-test
 	$(PY) ruff check .

@@ -1,31 +1,34 @@
-"""Make knowledge/addon_manifests.json of a folder of manifests: ``python -m tools.addon_manifests FOLDER``.
+"""Add new versions to knowledge/addon_manifests.json: ``python -m tools.addon_manifests VPC_CNI EKSCTL``, two clones.
 
-The folder has ``ADDON/VERSION.yaml`` (or .json), such as ``vpc-cni/v1.20.4.yaml``: config/master/aws-k8s-cni.yaml of
-each tag of aws/amazon-vpc-cni-k8s, and pkg/addons/default/assets/coredns-*.json of eksctl-io/eksctl, by the tag of its
-image. Each version is written as what it changes. Custom resource definitions are left out: users do not write to them.
+Of aws/amazon-vpc-cni-k8s it reads config/master/aws-k8s-cni.yaml of each tag from v1.11.0, and of the head where it is
+prepared for a version without a tag; of eksctl-io/eksctl coredns-*.json (by the tag of its image) and the kube-proxy of
+a cluster that EKS made, which its tests have. Versions that are known stay as they are. Each version is written as what
+it changes. Custom resource definitions are left out: users do not write to them. With --check nothing is written, and
+exit code 1 says that there are new versions.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from kubectl_eksdoc.addon_diff.fields import value_at
-from kubectl_eksdoc.kubernetes.api.ownership.fields import fields_of
-from kubectl_eksdoc.kubernetes.api.ownership.trees import names_item
-from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.addon_diff.manifests import Known, all_known, known_of
 
 _TO = Path(__file__).parents[1] / "kubectl_eksdoc" / "knowledge" / "addon_manifests.json"
+_CNI = "config/master/aws-k8s-cni.yaml"
+_ASSETS = "pkg/addons/default"
 _SOURCES = {
-    "vpc-cni": "aws/amazon-vpc-cni-k8s, config/master/aws-k8s-cni.yaml of the tag (Apache-2.0)",
-    "coredns": "eksctl-io/eksctl, pkg/addons/default/assets/coredns-*.json, by its image (Apache-2.0)",
+    "vpc-cni": f"aws/amazon-vpc-cni-k8s, {_CNI} of the tag (Apache-2.0)",
+    "coredns": f"eksctl-io/eksctl, {_ASSETS}/assets/coredns-*.json, by its image (Apache-2.0)",
+    "kube-proxy": f"eksctl-io/eksctl, {_ASSETS}/testdata/sample-1.25.json, of a cluster that EKS made (Apache-2.0)",
 }
 _ABOUT = [
     "Manifests of add-ons by version, the oldest first; python -m tools.addon_manifests makes them.",
@@ -35,21 +38,71 @@ _ABOUT = [
 Fields = dict[str, dict[str, Any]]
 
 
-def main(folder: Path) -> None:
-    records = [record for addon in sorted(_SOURCES) for record in _of(folder / addon, addon)]
-    source = {"read": datetime.now(timezone.utc).date().isoformat(), "confidence": "high"}
-    told = {"about": _ABOUT, "source": source, "records": records}
-    _TO.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+def main(cni: Path, eksctl: Path, check: bool) -> int:
+    """The exit code."""
+    found = {addon: _known(addon) for addon in _SOURCES}
+    new = [
+        (addon, version, fields)
+        for addon, version, fields in (*_of_cni(cni), *_of_eksctl(eksctl))
+        if version not in found[addon] and (addon != "vpc-cni" or _order(version) >= (1, 11))
+    ]
+    for addon, version, fields in new:
+        found[addon].setdefault(version, fields)
+        print(f"new: {addon} {version}")
+    if new and not check:
+        records = [record for addon in sorted(found) for record in _written(addon, found[addon])]
+        source = {"read": datetime.now(timezone.utc).date().isoformat(), "confidence": "high"}
+        told = {"about": _ABOUT, "source": source, "records": records}
+        _TO.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return int(bool(new) and check)
 
 
-def _of(folder: Path, addon: str) -> Iterator[dict[str, Any]]:
+def _known(addon: str) -> dict[str, Fields]:
+    return {each.version: _printed(each) for each in all_known(addon)}
+
+
+def _written(addon: str, versions: Mapping[str, Fields]) -> Iterator[dict[str, Any]]:
     before: Fields = {}
-    for path in sorted(folder.iterdir(), key=lambda each: [int(n) for n in re.findall(r"\d+", each.stem)]):
-        fields = _read(path)
+    for version in sorted(versions, key=_order):
+        fields = versions[version]
         changes = {of: found for of in sorted({*before, *fields}) if (found := _changed(before, fields, of))}
-        source = {"document": _SOURCES[addon]}
-        yield {"addon": addon, "version": path.stem, "changes": changes, "source": source}
+        yield {"addon": addon, "version": version, "changes": changes, "source": {"document": _SOURCES[addon]}}
         before = fields
+
+
+def _order(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version))
+
+
+def _git(repo: Path, *words: str) -> str:
+    return subprocess.run(["git", "-C", str(repo), *words], capture_output=True, text=True, check=True).stdout
+
+
+def _of_cni(repo: Path) -> Iterator[tuple[str, str, Fields]]:
+    tags = [tag for tag in _git(repo, "tag", "--list", "v1.*").split() if re.fullmatch(r"v1\.\d+\.\d+", tag)]
+    for commit in (*(tag for tag in tags if _order(tag) >= (1, 11)), "HEAD"):
+        text = _git(repo, "show", f"{commit}:{_CNI}")
+        named = re.search(r"amazon-k8s-cni:(v[\d.]+)", text)
+        if named and (commit == "HEAD" or commit == named[1]):
+            yield "vpc-cni", named[1], _read(text)
+
+
+def _of_eksctl(repo: Path) -> Iterator[tuple[str, str, Fields]]:
+    for path in _git(repo, "ls-tree", "-r", "--name-only", "HEAD", _ASSETS).split():
+        addon = "coredns" if "/coredns-" in path else "kube-proxy" if "/testdata/sample-1.25" in path else ""
+        text = _git(repo, "show", f"HEAD:{path}") if addon and path.endswith(".json") else ""
+        named = re.search(rf"eks/{addon}:(v[\w.]+)(?:-minimal)?(-eksbuild\.\d+)", text) if text else None
+        if named:
+            fields = _read(text)
+            if (
+                addon == "kube-proxy"
+            ):  # the tag of its image may have a variant, which the add-on's version does not tell
+                fields = {f"DaemonSet {addon}": _without_image(fields[f"DaemonSet {addon}"])}
+            yield addon, named[1] + named[2], fields
+
+
+def _without_image(values: dict[str, Any]) -> dict[str, Any]:
+    return {path: value for path, value in values.items() if not path.endswith(("f:image", "template.generation"))}
 
 
 def _changed(before: Fields, after: Fields, of: str) -> dict[str, Any]:
@@ -58,31 +111,15 @@ def _changed(before: Fields, after: Fields, of: str) -> dict[str, Any]:
     return {path: new[path] for path in sorted(new) if path not in old or old[path] != new[path]} | gone
 
 
-def _read(path: Path) -> Fields:
-    found: Fields = {}
-    for doc in yaml.safe_load_all(path.read_text(encoding="utf-8")):
-        for each in (doc or {}).get("items", [doc] if doc else []):
-            if each["kind"] != "CustomResourceDefinition":
-                found[f"{each['kind']} {each['metadata']['name']}"] = dict(_leaves(each))
-    return found
+def _read(text: str) -> Fields:
+    docs = [each for doc in yaml.safe_load_all(text) if doc for each in doc.get("items", [doc])]
+    return _printed(known_of("", docs))
 
 
-def _leaves(doc: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """With the version of a fieldRef, which the API server adds to the value as a whole."""
-    place = schema_of(doc["apiVersion"], doc["kind"]).root
-    paths = tuple(fields_of(doc, place))
-    for path in paths:
-        above = path[-1].startswith("k:") and not any(
-            each[: len(path)] == path and not names_item(each) for each in paths
-        )
-        value = value_at(doc, path, place)
-        if (above or not names_item(path)) and value is not None and path[:2] not in _IDENTITY:
-            assert not any(" " in step for step in path), path
-            yield " ".join(path), {"apiVersion": "v1", **value} if path[-1] == "f:fieldRef" else value
-
-
-_IDENTITY = (("f:apiVersion",), ("f:kind",), ("f:metadata", "f:name"), ("f:metadata", "f:namespace"))
+def _printed(known: Known) -> Fields:
+    return {of: {" ".join(path): values[path] for path in values} for of, values in known.objects.items()}
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    clones = [Path(word) for word in sys.argv[1:] if word != "--check"]
+    sys.exit(main(clones[0], clones[1], "--check" in sys.argv))

@@ -6,7 +6,7 @@ chart of the target version renders, and paths of the target's schema (field.md 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -23,6 +23,7 @@ from kubectl_eksdoc.addon_diff.manifests import (
 from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.addon_diff.rendering import Rendered, ends_somewhere, stems
 from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
+from kubectl_eksdoc.kubernetes.api.ownership.applying import BEFORE_FIRST_APPLY
 from kubectl_eksdoc.kubernetes.api.ownership.entries import (
     Entry,
     MalformedEntries,
@@ -37,8 +38,9 @@ from kubectl_eksdoc.kubernetes.api.ownership.merging import merged, removed
 from kubectl_eksdoc.kubernetes.api.ownership.steps import keys_of
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path, Tree, names_item, tree_of, united
 from kubectl_eksdoc.kubernetes.api.places import Place
-from kubectl_eksdoc.kubernetes.api.schema import Schema
+from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of
 from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.model.api_objects import at as found_at
 from kubectl_eksdoc.model.aws.configuration import Path as ConfigPath
 
 EKS = owner_of("eks", "Apply", "", "")
@@ -131,7 +133,7 @@ def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
         if witness is not None:
             known = merged(known, part.part, place)
     base = removed(kept(doc, mine, place), _dropped(update, of, schema), place)
-    now, target = update.values_of(of) if EKS in owners else ({}, {})
+    now, target = update.values_of(of) if applies(owners) else ({}, {})
     others = _others(owners)
     may_lack = _may_lack(doc, mine, others, of, update, schema)
     news = _news(doc, mine, now, {path: target[path] for path in target if path not in may_lack}, place)
@@ -174,7 +176,7 @@ def _news(doc: Doc, mine: Fields, now: Values, target: Values, place: Place) -> 
 def _may_lack(doc: Doc, mine: Fields, others: Fields, of: Named, update: Update, schema: Schema) -> frozenset[Path]:
     """Of the fields that both manifests have and the object has not, those that EKS may never have applied: nobody owns
     what a user has removed, and EKS applies less than upstream, or other things. It is certain where EKS has the entry
-    of the variable, or where all else that it owns there is as in the manifest."""
+    of the variable, or where all else that it owns there is as in the manifest; of a label, where all others are."""
     now, target = update.values_of(of)
     stands = {path: value_at(doc, path, schema.root) for path in now}
     absent = {
@@ -182,7 +184,9 @@ def _may_lack(doc: Doc, mine: Fields, others: Fields, of: Named, update: Update,
     }
     variables = {path for path in absent if path[-3:-2] == _ENTRIES and path[:-1] in mine}
     sure = absent if absent and _agrees(doc, mine, others, absent, of, update, schema) else variables
-    return frozenset(path for path in absent if path not in sure or _is_label(path))
+    labels = {path: now[path] for path in now if _is_label(path) and path not in absent and path not in others}
+    alike = labels and labels == {path: value_at(doc, path, schema.root) for path in mine if _is_label(path)}
+    return frozenset(path for path in absent if path not in sure or (_is_label(path) and not alike))
 
 
 EMPTY: tuple[object, ...] = (MISSING, None, "", {}, [])
@@ -206,7 +210,7 @@ def _agrees(
         if path not in now and live in EMPTY:
             continue  # a null of the manifest (creationTimestamp)
         if path[-1] == "f:image":
-            alike = upstream(_in_repository(live)) == upstream(_in_repository(now.get(path)))
+            alike = path not in now or upstream(_in_repository(live)) == upstream(_in_repository(now[path]))
         else:
             alike = path in now and live == now[path]
         if path not in owned or not alike:
@@ -247,7 +251,7 @@ def _explained(update: Update) -> bool:
 
 def _is_known(path: Path, now: Values, target: Values) -> bool:
     """The manifests tell whether EKS applies it."""
-    return path in now or path in target or not _is_label(path)
+    return path in now or path in target or not _is_label(path) or path[-1].startswith("f:prometheus.io/")
 
 
 def config_of(addon: str, of: Named, path: Path, schema: Schema) -> ConfigPath:
@@ -255,13 +259,24 @@ def config_of(addon: str, of: Named, path: Path, schema: Schema) -> ConfigPath:
     return _Rules.of(Update((), (), addon=addon), of, schema).config_of(path)
 
 
+def applies(owners: Collection[Owner]) -> bool:
+    """EKS applies the object: it owns something there, or the object has been stripped of who owns what."""
+    return EKS in owners or {owner.manager for owner in owners} == {BEFORE_FIRST_APPLY}
+
+
 def owners_of(live: Doc) -> Mapping[Owner, Entry]:
-    """
+    """Where the list of managedFields is empty, all is owned as the API server has it at the next apply.
+
     Raises:
         MalformedEntries: it has managedFields that no server wrote.
     """
     try:
-        return read(live)
+        found = read(live)
+        if not found and found_at(live, "metadata", "managedFields") is not None:
+            doc = without_entries(live)
+            fields = fields_of(doc, schema_of(str(doc.get("apiVersion", "")), str(doc.get("kind", ""))).root)
+            return {owner_of(BEFORE_FIRST_APPLY, "Update", "", ""): Entry(fields, "", "")}
+        return found
     except (AttributeError, TypeError) as error:  # no list of objects
         raise MalformedEntries(f"they are no list of entries: {error}") from error
 

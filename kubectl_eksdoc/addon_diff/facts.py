@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kubectl_eksdoc.addon_diff.manifests import Known
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.schema.allowed import SchemaPaths
 from kubectl_eksdoc.addon_diff.usage import Usage
@@ -27,7 +28,8 @@ class AddonFacts:
     """`values`: the configuration values of today. `objects` are live, with their managedFields; `unread` are those
     that could not be read, and why. `steps`: the version of each minor on the way, the target last; several where the
     add-on may not skip one. `offered`: whether EKS offers the target for this cluster. `installed`: EKS manages it
-    already; where it does not, `addon` and `now` have no version, and none of its objects need be there."""
+    already; where it does not, `addon` and `now` have no version, and none of its objects need be there. `manifest`:
+    the target's, as a user gives it."""
 
     cluster: EksCluster
     addon: Addon
@@ -40,11 +42,14 @@ class AddonFacts:
     offered: bool | Unknown = True
     steps: tuple[str, ...] = ()
     installed: bool = True
+    manifest: Known | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`values`: those that the call gives, None where it gives none and EKS keeps today's."""
+    """`values`: those that the call gives, None where it gives none and EKS keeps today's. `manifest`: what the target
+    version applies, as a user has rendered it; None where nobody gives one."""
 
     mode: Mode = Mode.NONE
     values: Doc | None = None
+    manifest: Known | None = None

@@ -33,7 +33,7 @@ def judged(
             yield from _of_field(facts, asked.mode, change, changes)
     if not facts.objects and not unread and (facts.installed or not objects_of(facts.addon.name)):
         yield _nothing_seen(facts)
-    elif facts.objects and not knows_all(facts.addon.name):
+    elif facts.objects and facts.manifest is None and not knows_all(facts.addon.name):
         yield _not_all_seen(facts)
     for of, why in unread:
         yield Finding.of(

@@ -7,16 +7,19 @@ says the same for both versions, what EKS owns today counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from kubectl_eksdoc.addon_diff.fields import value_at
+from kubectl_eksdoc.kubernetes.api.ownership.fields import fields_of
 from kubectl_eksdoc.kubernetes.api.ownership.steps import keys_of, value_of
-from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
+from kubectl_eksdoc.kubernetes.api.ownership.trees import Path, names_item
 from kubectl_eksdoc.kubernetes.api.places import Place
-from kubectl_eksdoc.model.api_objects import Doc, Named
+from kubectl_eksdoc.kubernetes.api.schema import schema_of
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.api_objects import Doc, Named, named
 from kubectl_eksdoc.model.knowledge import Source, records
 from kubectl_eksdoc.model.versions import parse
 
@@ -36,11 +39,14 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The manifest of `version`; not `exact`: it is the nearest to the one that is meant."""
+    """The manifest of `version`; not `exact`: it is the nearest to the one that is meant; `far`: of a version more than
+    one minor away from that. `names`: its objects, of a manifest that a user gives."""
 
     version: str
     objects: Mapping[str, Values]
     exact: bool = True
+    far: bool = False
+    names: tuple[Named, ...] = ()
 
     def of(self, named: Named) -> Values:
         return self.objects.get(f"{named.kind} {named.name}", {})
@@ -50,6 +56,12 @@ class Known:
         step = f'k:{{"name":"{name}"}}'
         kept = {of: {path: each[path] for path in each if step not in path} for of, each in self.objects.items()}
         return replace(self, objects=kept)
+
+    def any_values(self) -> Known:
+        """Of a version of which nothing more is known than that it has these fields."""
+        any_value = object()
+        values = {of: dict.fromkeys(each, any_value) for of, each in self.objects.items()}
+        return Known("", values, exact=False, far=True)
 
     def named(self, version: str) -> Known:
         """Where it names its version, with `version`, as upstream has it; images keep EKS's build."""
@@ -72,14 +84,51 @@ class Manifests:
     def exact(self) -> bool:
         return self.now.exact and self.target.exact
 
+    @property
+    def far(self) -> bool:
+        """It says nothing of what an object lacks."""
+        return self.now.far or self.target.far
 
-def manifests(addon: str, now: str, target: str, agent: bool) -> Manifests | None:
-    """None for an add-on of which none is known. `agent`: vpc-cni's network policy agent is on."""
-    known = _all(addon)
+
+def manifests(addon: str, now: str, target: str, agent: bool, given: Known | None = None) -> Manifests | None:
+    """None for an add-on of which none is known. `agent`: vpc-cni's network policy agent is on. `given`: the target's,
+    by a user; where today's is not known, it names the same fields, and any may change."""
+    known = all_known(addon)
     if not known or parse(now) is None or parse(target) is None:
-        return None
-    found = (_nearest(known, version) for version in (now, target))
+        return None if given is None else Manifests(given.any_values(), given)
+    found = (_nearest(known, now), given or _nearest(known, target))
     return Manifests(*(each if agent else each.without_container("aws-eks-nodeagent") for each in found))
+
+
+def known_of(version: str, docs: Iterable[Doc]) -> Known:
+    """Custom resource definitions are left out: users do not write to them."""
+    objects: dict[str, Values] = {}
+    names: list[Named] = []
+    for doc in docs:
+        of = named(doc)
+        if of.kind and of.name:
+            of = of if of.namespace or of.kind in _OF_THE_CLUSTER else replace(of, namespace="kube-system")
+            names.append(of)
+        if of.kind and of.name and of.kind != "CustomResourceDefinition":
+            objects[f"{of.kind} {of.name}"] = dict(_leaves(doc))
+    return Known(version, objects, names=tuple(names))
+
+
+def _leaves(doc: Doc) -> Iterator[tuple[Path, Any]]:
+    """With the version of a fieldRef, which the API server adds to the value as a whole."""
+    place = schema_of(doc["apiVersion"], doc["kind"]).root
+    paths = tuple(fields_of(doc, place))
+    for path in paths:
+        above = path[-1].startswith("k:") and not any(
+            each[: len(path)] == path and not names_item(each) for each in paths
+        )
+        value = value_at(doc, path, place)
+        if (above or not names_item(path)) and value is not None and path[:2] not in _IDENTITY:
+            yield path, {"apiVersion": "v1", **value} if path[-1] == "f:fieldRef" else value
+
+
+_IDENTITY = (("f:apiVersion",), ("f:kind",), ("f:metadata", "f:name"), ("f:metadata", "f:namespace"))
+_OF_THE_CLUSTER = frozenset(resource.kind for resource in kinds.SINGLE if not resource.namespaced)
 
 
 def _nearest(known: tuple[Known, ...], wanted: str) -> Known:
@@ -95,7 +144,8 @@ def _nearest(known: tuple[Known, ...], wanted: str) -> Known:
     newer = [each for each in known if _order(wanted) < _order(each.version)]
     best = older[-1] if older else newer[0]
     alike = bool(older and newer) and _but_version(older[-1]) == _but_version(newer[0])
-    return replace(best.named(wanted), exact=alike)
+    far = abs(_order(best.version)[1] - _order(wanted)[1]) > 1
+    return replace(best.named(wanted), exact=alike, far=far and not alike)
 
 
 def _but_version(known: Known) -> object:
@@ -114,7 +164,7 @@ def _order(version: str) -> tuple[int, ...]:
 
 
 @cache
-def _all(addon: str) -> tuple[Known, ...]:
+def all_known(addon: str) -> tuple[Known, ...]:
     """The oldest first."""
     found: list[Known] = []
     objects: dict[str, dict[Path, Any]] = {}

@@ -116,7 +116,7 @@ def _update(facts: AddonFacts, values: Doc | None) -> Update:
         return Update((), role, frozenset(), schema, schema_now, name, False, facts.now.version)
     agent = all(at(each, "nodeAgent", "enabled") is not False for each in (today, values))
     # Of the objects as they are: of a later step of several, `now` is what the step before it leads to.
-    shipped = manifests(name, facts.addon.version, facts.target.version, agent)
+    shipped = manifests(name, facts.addon.version, facts.target.version, agent, facts.manifest)
     before: tuple[Rendered, ...] = ()
     if isinstance(target, Unknown):
         after = rendered(name, values)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from kubectl_eksdoc.addon_diff.aftermath.facts import Aftermath, PastFacts
 from kubectl_eksdoc.addon_diff.aftermath.looking import look_back
 from kubectl_eksdoc.addon_diff.facts import AddonFacts, Asked, OfVersion
+from kubectl_eksdoc.addon_diff.manifests import Known
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, Judge, plan_update
 from kubectl_eksdoc.addon_diff.rendering import every_object, objects_of
 from kubectl_eksdoc.addon_diff.run.guards import Guard, refusals
@@ -95,7 +96,7 @@ def plan_addon(session: ClusterSession, side: AddonSide, asked: Asked) -> AddonP
     Raises:
         ClusterError: the cluster cannot be talked to.
     """
-    return plan_update(addon_facts(session, side), asked, judge_of(side.target))
+    return plan_update(addon_facts(session, side, asked.manifest), asked, judge_of(side.target))
 
 
 def plan_steps(plan: AddonPlan, versions: Sequence[VersionSide]) -> tuple[AddonPlan, ...]:
@@ -128,21 +129,22 @@ def first_owned(
     return since(plan.changes, (plan.facts.now.version, *versions), schema_of)
 
 
-def addon_facts(session: ClusterSession, side: AddonSide) -> AddonFacts:
-    """An add-on without a version is not installed yet.
+def addon_facts(session: ClusterSession, side: AddonSide, manifest: Known | None = None) -> AddonFacts:
+    """An add-on without a version is not installed yet. The objects of a `manifest` that a user gives are read, too.
 
     Raises:
         ClusterError: the cluster cannot be talked to.
     """
     live: list[Doc] = []
     unread: list[tuple[Named, Unknown]] = []
-    for of in objects_of(side.addon.name):
-        found = session.objects.one(of)
+    for of in dict.fromkeys((*objects_of(side.addon.name), *(manifest.names if manifest else ()))):
+        read = of.kind in _READ
+        found = session.objects.one(of) if read else Unknown(f"objects of the kind {of.kind} are not read here")
         if isinstance(found, Unknown):
             unread.append((of, found))
         elif isinstance(found, Absent):
             continue  # a version may not have it yet
-        elif not at(found, "metadata", "managedFields"):
+        elif at(found, "metadata", "managedFields") is None:
             unread.append((of, _NO_OWNERS))
         else:
             live.append(found)
@@ -158,7 +160,11 @@ def addon_facts(session: ClusterSession, side: AddonSide) -> AddonFacts:
         side.offered,
         side.steps,
         bool(side.addon.version),
+        manifest,
     )
+
+
+_READ = frozenset(resource.kind for resource in kinds.SINGLE)
 
 
 def judge_of(target: VersionSide) -> Judge:

@@ -117,6 +117,11 @@ def objects_of(addon: str) -> tuple[Named, ...]:
     return _APPLIED[addon].objects if addon in _APPLIED else ()
 
 
+def addons_of(of: str) -> tuple[str, ...]:
+    """Those that apply an object which conflicts call so: ``DaemonSet.apps aws-node``."""
+    return tuple(name for name, each in _APPLIED.items() if of in map(str, each.objects))
+
+
 _PLAIN = "x"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kubectl_eksdoc.addon_diff.expected import EKS, EMPTY, Expected, Update, Witness, config_of, leaves_of
+from kubectl_eksdoc.addon_diff.expected import EKS, EMPTY, Expected, Update, Witness, applies, config_of, leaves_of
 from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.merging import MISSING, Missing
 from kubectl_eksdoc.addon_diff.rendering import (
@@ -21,7 +21,7 @@ from kubectl_eksdoc.addon_diff.rendering import (
     KUBE_DNS,
     KUBE_PROXY,
 )
-from kubectl_eksdoc.kubernetes.api.ownership.fields import Fields
+from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, Fields
 from kubectl_eksdoc.kubernetes.api.ownership.merging import merged
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
@@ -33,9 +33,10 @@ from kubectl_eksdoc.model.versions import Version, parse
 def missing(of: Named, live: Doc, will: Expected, update: Update, schema: Schema) -> dict[Path, bool]:
     """Fields that EKS has applied, and that are empty or not there: a user has emptied or removed them, as nobody owns
     them any more, so they come back in every mode. With each whether it is certain that EKS applies it again."""
-    if EKS not in will.owners:
-        return {}
-    now, target = update.values_of(of)
+    now, target = ({}, {}) if update.manifests is not None and update.manifests.far else update.values_of(of)
+    if not applies(will.owners):  # EKS may own nothing any more of what it applies
+        absent = (path for path in target if target[path] not in EMPTY and _is_gone(live, path, schema))
+        return {path: False for path in absent if path[-1][2:] not in _DEFAULTED.split()}
     standing_now = () if target else leaves_of(standing(of, update.installed, update.agent), schema)
     found: dict[Path, bool] = dict.fromkeys((*_emptied(live, will, schema), *standing_now), False)
     if target:
@@ -57,7 +58,7 @@ def missing(of: Named, live: Doc, will: Expected, update: Update, schema: Schema
                 found.pop(path, None)  # the call sets it on purpose
             elif path in wanted and (why is Witness.OWNED or known_now is not False):
                 found[path] = why is Witness.OWNED or (known_now is True and why is not None)
-    mine = will.owners[EKS]
+    mine = will.owners.get(EKS, NONE)
     gone = {path: certain for path, certain in found.items() if _is_gone(live, path, schema)}
     others = [fields for owner, fields in will.owners.items() if owner != EKS]
     return {
@@ -73,7 +74,7 @@ def _values(part: Doc, schema: Schema) -> Iterator[tuple[Path, object]]:
 
 def _emptied(live: Doc, will: Expected, schema: Schema) -> Iterator[Path]:
     """Values of environment variables whose entries EKS owns: ``kubectl set env NAME=`` leaves the name."""
-    mine = will.owners[EKS]
+    mine = will.owners.get(EKS, NONE)
     for path in mine:
         value = (*path, field_step("value"))
         if path[-2:-1] == (field_step("env"),) and value not in mine:

@@ -118,6 +118,28 @@ def _read_values(path: str) -> Doc:
     return values_of(read_text(path.removeprefix("file://"), "--configuration-values", _MOST_BYTES, wanted))
 
 
+def _read_message(given: str) -> str:
+    """EKS's message of a conflict, from a file or, with ``-``, from standard input.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    from kubectl_eksdoc.host.archives.archive import standard_input
+    from kubectl_eksdoc.host.documents import read_text
+
+    wanted = "Give the message of EKS: aws eks describe-update prints it (errors[].errorMessage)."
+    if given != "-":
+        return read_text(given, "--explain-conflict", _MOST_BYTES, wanted)
+    with standard_input() as stream:
+        return stream.read(_MOST_BYTES).decode("utf-8", "replace")
+
+
+def _read_manifest(path: str) -> tuple[Doc, ...]:
+    from kubectl_eksdoc.host.manifest_files import read_documents
+
+    return read_documents(path, "--manifest", _MOST_BYTES)
+
+
 def _now() -> datetime:
     return datetime.now(timezone.utc)
 
@@ -138,6 +160,8 @@ class Surroundings:
     open_members: OpenMembers = _open_members
     take_snapshot: TakeSnapshot = _take_snapshot
     read_values: Callable[[str], Doc] = _read_values
+    read_message: Callable[[str], str] = _read_message
+    read_manifest: Callable[[str], tuple[Doc, ...]] = _read_manifest
     stdin: TextIO | None = None
     run_edges: Edges | None = None
     sleep: Callable[[float], object] = time.sleep

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.archives.archive import standard_input
-from kubectl_eksdoc.host.documents import yaml_as_go_reads_it
+from kubectl_eksdoc.host.documents import read_text, yaml_as_go_reads_it
+from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.api_usage import Manifest, Unread
 from kubectl_eksdoc.objects.manifests import manifest_of
 
@@ -159,3 +162,26 @@ def _bytes(path: str, most: int) -> bytes:
 
 def _unread(path: str, why: str) -> Manifest:
     return Manifest(path, unread=(Unread(1, why),))
+
+
+# The documents of a rendered manifest that a user names.
+
+
+def read_documents(path: str, flag: str, most_bytes: int) -> tuple[Doc, ...]:
+    """From a file, or from the YAML and JSON files of a folder.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    folder, wanted = Path(path), "Give the output of helm template for the add-on's chart, or its published manifest."
+    files = sorted(each for each in folder.glob("*") if each.suffix in ENDINGS) if folder.is_dir() else [folder]
+    docs: list[Doc] = []
+    for file in files:
+        for part in re.split(r"(?m)^---.*$", read_text(str(file), flag, most_bytes, wanted)):
+            try:
+                found = yaml_as_go_reads_it(part.encode())
+            except ValueError as error:
+                raise UsageError(f"{flag} {file} is not YAML: {error}", wanted) from error
+            items = found.get("items") if isinstance(found, dict) and found.get("kind") == "List" else [found]
+            docs += [each for each in (items if isinstance(items, list) else []) if isinstance(each, dict)]
+    return tuple(docs)

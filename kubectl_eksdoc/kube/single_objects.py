@@ -43,7 +43,10 @@ class SingleObjects:
             return Absent(error.message)
         except Forbidden as error:
             return Unknown(error.message, right)
-        return _doc(answer.body, of)
+        found = _doc(answer.body, of)
+        if isinstance(meta := found.get("metadata"), dict):
+            meta.setdefault("managedFields", [])  # the server has none, which is not the same as not to have been shown
+        return found
 
     def close(self) -> None:
         self._transport.close()

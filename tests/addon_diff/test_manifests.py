@@ -7,12 +7,20 @@ import re
 
 import pytest
 
-from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.expected import leaves_of
+from kubectl_eksdoc.addon_diff.facts import Asked, OfVersion
+from kubectl_eksdoc.addon_diff.fields import value_at
 from kubectl_eksdoc.addon_diff.manifests import built, manifests
 from kubectl_eksdoc.addon_diff.modes import Fate, Mode
+from kubectl_eksdoc.addon_diff.prediction import FieldChange
+from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.kubernetes.api.ownership.applying import Applied, apply
+from kubectl_eksdoc.kubernetes.api.ownership.merging import merged
+from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
 from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
+from kubectl_eksdoc.kubernetes.api.schema import schema_of
 from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Status
@@ -21,15 +29,17 @@ from tests.addon_diff.test_passing_wrongly import env_of, hand, plain, recorded,
 from tests.addon_diff.test_plan import facts, planned
 
 
-def _applied(addon: str, of: str) -> Doc:
-    """A workload as EKS would make it if it applied the public manifest of that version."""
+def _applied(addon: str, of: str, kind: str = "", name: str = "") -> Doc:
+    """An object, by default the workload, as EKS would make it if it applied the public manifest of that version."""
     known = manifests(addon, of, of, True)
     assert known is not None
-    name = "aws-node" if addon == "vpc-cni" else "coredns"
-    kind = "DaemonSet" if addon == "vpc-cni" else "Deployment"
+    name = name or ("aws-node" if addon == "vpc-cni" else addon)
+    version_of = "v1" if kind else "apps/v1"
+    kind = kind or ("Deployment" if addon == "coredns" else "DaemonSet")
     doc = built(known.now.objects[f"{kind} {name}"])
     meta = {**doc["metadata"], "name": name, "namespace": "kube-system"}
-    made = apply(None, {"apiVersion": "apps/v1", "kind": kind, **doc, "metadata": meta}, "eks", True, NOW, SCHEMA)
+    schema = schema_of(version_of, kind)
+    made = apply(None, {"apiVersion": version_of, "kind": kind, **doc, "metadata": meta}, "eks", True, NOW, schema)
     assert isinstance(made, Applied)
     return made.doc
 
@@ -56,14 +66,27 @@ def test_what_the_public_manifest_has_and_the_cluster_has_not_is_unknown() -> No
     assert _lacks_probe(live, "CLUSTER_NAME") == {"addon-field-unknown": Status.UNKNOWN}
 
 
-def test_a_label_that_eks_may_not_set_is_unknown() -> None:
+@pytest.mark.parametrize(
+    ("more", "code", "status"),
+    [
+        ({}, "addon-field-changed-in-every-mode", Status.FAIL),
+        ({"helm.sh/chart": "aws-vpc-cni-1.18.6"}, "addon-field-unknown", Status.UNKNOWN),
+    ],
+)
+def test_a_label_that_eks_may_not_set_is_unknown(more: dict[str, str], code: str, status: Status) -> None:
+    """Where EKS has labels of its own; else, where all others are the manifest's, a user has removed it."""
     live = _applied("vpc-cni", "v1.18.6-eksbuild.1")
-    bare: Doc = json.loads(json.dumps(live))
+    bare = plain(live)
+    bare["metadata"]["labels"] |= more
+    made = apply(None, bare, "eks", True, NOW, SCHEMA)
+    assert isinstance(made, Applied)
+    live = made.doc
+    bare = json.loads(json.dumps(live))
     del bare["metadata"]["labels"]["app.kubernetes.io/instance"]
     live = updated(live, bare, "kubectl-label", NOW, SCHEMA)
     plan = planned(facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,)), Asked(Mode.NONE))
     (finding,) = [each for each in plan.findings if "instance" in each.message]
-    assert (finding.code, finding.status) == (Code.of("addon-field-unknown"), Status.UNKNOWN)
+    assert (finding.code, finding.status) == (Code.of(code), status)
 
 
 _AGENT = "602401143452.dkr.ecr.us-west-2.amazonaws.com/amazon/aws-network-policy-agent"
@@ -88,11 +111,11 @@ def test_the_build_of_another_programs_image_is_not_known(image: str, said: Stat
 
 
 def test_a_version_between_two_is_named_by_its_own() -> None:
-    known = manifests("vpc-cni", "v1.15.2-eksbuild.1", "v1.23.1-eksbuild.2", True)
+    known = manifests("vpc-cni", "v1.15.2-eksbuild.1", "v1.23.2-eksbuild.2", True)
     assert known is not None and known.now.exact is True and known.target.exact is False
     for each, of, tag in (
         (known.now, "v1.15.2", "v1.15.2-eksbuild.1"),
-        (known.target, "v1.23.1", "v1.23.1-eksbuild.2"),
+        (known.target, "v1.23.2", "v1.23.2-eksbuild.2"),
     ):
         fields = each.objects["DaemonSet aws-node"]
         assert {value for path, value in fields.items() if "VPC_CNI_VERSION" in str(path)} == {of}
@@ -155,3 +178,111 @@ def test_the_answers_of_a_real_server_are_foretold(addon: str, every: int, right
 @pytest.mark.parametrize(("addon", "right", "of"), [("vpc-cni", 1082, 1082), ("coredns", 600, 600)])
 def test_all_answers_of_a_real_server_are_foretold(addon: str, right: int, of: int) -> None:
     assert _agreeing(addon, 1) == (right, of)
+
+
+@pytest.mark.parametrize(("kind", "name", "lost"), [("Service", "kube-dns", True), ("ConfigMap", "coredns", False)])
+def test_annotations_for_prometheus_are_of_eks_where_its_manifest_has_them(kind: str, name: str, lost: bool) -> None:
+    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.12.1-eksbuild.2", "v1.12.4-eksbuild.1"))
+    live = _applied("coredns", now.version, kind, name)
+    schema = schema_of("v1", kind)
+    mine = {"metadata": {"annotations": {"prometheus.io/port": "1"}}}
+    live = updated(live, merged(live, mine, schema.root), "kubectl-annotate", NOW, schema)
+    known = facts(addon=Addon("coredns", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+    for mode in (Mode.NONE, Mode.OVERWRITE):
+        said = [each.status for each in planned(known, Asked(mode)).findings if each.status is not Status.PASS]
+        assert said == [Status.FAIL] * lost
+
+
+def test_an_object_of_which_eks_owns_nothing_any_more_does_not_pass() -> None:
+    """All labels of the service account, removed by a user: nobody has them, and the manifest does."""
+    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.12.1-eksbuild.2", "v1.12.4-eksbuild.1"))
+    live = _applied("coredns", now.version, "ServiceAccount", "coredns")
+    schema = schema_of("v1", "ServiceAccount")
+    bare = {**live, "metadata": {key: live["metadata"][key] for key in live["metadata"] if key != "labels"}}
+    live = updated(live, bare, "kubectl-edit", NOW, schema)
+    known = facts(addon=Addon("coredns", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+    for mode in Mode:
+        (finding,) = planned(known, Asked(mode)).findings
+        assert (finding.code, finding.status) == (Code.of("addon-field-unknown"), Status.UNKNOWN)
+
+
+def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:
+    """The only public manifest is eight minors away: what it says of a user's field is shown, and unknown (exit 5)."""
+
+    def other(pod: Doc) -> None:
+        pod["containers"][0]["command"] = ["kube-proxy", "--v=9"]
+        pod["containers"][0]["volumeMounts"].pop()
+
+    live = hand(_applied("kube-proxy", "v1.25.6-eksbuild.1"), other)
+    now, target = (OfVersion(of, Unknown("x"), Unknown("x")) for of in ("v1.32.3-eksbuild.7", "v1.33.10-eksbuild.29"))
+    known = facts(addon=Addon("kube-proxy", now.version, "ACTIVE"), now=now, target=target, objects=(live,))
+    plan = planned(known, Asked(Mode.OVERWRITE))
+    (change,) = [each for each in plan.changes if each.at_risk]
+    assert (change.fate(Mode.NONE), change.fate(Mode.OVERWRITE)) == (Fate.CONFLICT, Fate.RESET)
+    assert change.confidence(Mode.OVERWRITE) is Confidence.LOW
+    (finding,) = [each for each in plan.findings if "command" in each.message]
+    assert (finding.code, finding.status) == (Code.of("addon-field-unknown"), Status.UNKNOWN)
+
+
+def test_an_object_without_managed_fields_is_owned_before_the_first_apply() -> None:
+    """Stripped by ``kubectl patch``: what is not as EKS applies it is in conflict, and reset with OVERWRITE."""
+
+    def quieter(pod: Doc) -> None:
+        pod["containers"][0]["image"] = "example.com/cni:1"
+        del pod["containers"][0]["livenessProbe"]
+
+    live = hand(_applied("vpc-cni", "v1.18.6-eksbuild.1"), quieter)
+    live = {**live, "metadata": {**live["metadata"], "managedFields": []}}
+    known = facts(now=version("v1.18.6"), target=version("v1.19.5"), objects=(live,))
+    for mode, status in ((Mode.NONE, Status.FAIL), (Mode.OVERWRITE, Status.FAIL), (Mode.PRESERVE, Status.PASS)):
+        plan = planned(known, Asked(mode))
+        assert [each.status for each in plan.findings if 'aws-node"].image' in each.message] == [status]
+        assert any(each.status is Status.UNKNOWN and "livenessProbe" in each.message for each in plan.findings)
+    assert "before-first-apply" in planned(known, Asked(Mode.OVERWRITE)).findings[0].message
+
+
+_NEWEST = [
+    ("vpc-cni", "v1.23.0-eksbuild.1", "v1.23.1-eksbuild.1", 5),
+    ("coredns", "v1.12.1-eksbuild.2", "v1.12.4-eksbuild.1", 1),  # the defaults of Kubernetes 1.33 and 1.34
+]
+
+
+@pytest.mark.parametrize(
+    ("addon", "now", "target", "fields", "every"),
+    [*((*each, 15) for each in _NEWEST), *(pytest.param(*each, 1, marks=pytest.mark.long) for each in _NEWEST)],
+)
+def test_the_newest_updates_are_foretold_field_by_field(
+    addon: str, now: str, target: str, fields: int, every: int
+) -> None:
+    """What the version changes; and of each field that a user sets to a value of their own what becomes of it."""
+    before = _applied(addon, now)
+    unknown = Unknown("not known")
+    sides = [OfVersion(each, chart_defaults(addon, each), unknown) for each in (now, target)]
+    schema = schema_of(before["apiVersion"], before["kind"])
+
+    def changes(live: Doc) -> dict[Path, FieldChange]:
+        known = facts(addon=Addon(addon, now, "ACTIVE"), now=sides[0], target=sides[1], objects=(live,))
+        return {each.field.path: each for each in planned(known, Asked(Mode.NONE)).changes}
+
+    untouched = changes(before)
+    assert len(untouched) == fields and not any(each.at_risk for each in untouched.values())
+    wrong = []
+    for path in leaves_of(plain(before), schema)[::every]:
+        value = value_at(before, path, schema.root)
+        if path[:2] in _OF_ITSELF or path[0] in _OF_ITSELF or not isinstance(value, (str, int)):
+            continue
+        mine = "kubectl-edit" if isinstance(value, str) else 7
+        live = updated(before, merged(before, built({path: mine}), schema.root), "kubectl-edit", NOW, schema)
+        told = changes(live).get(path)
+        if told is None or (told.fate(Mode.NONE), told.fate(Mode.OVERWRITE)) != (Fate.CONFLICT, Fate.RESET):
+            wrong.append((path, told))
+    assert wrong == []
+
+
+_OF_ITSELF = (
+    ("f:metadata", "f:name"),
+    ("f:metadata", "f:namespace"),
+    ("f:spec", "f:selector"),
+    "f:apiVersion",
+    "f:kind",
+)

@@ -164,7 +164,6 @@ _TOLD = {
         ("metadata", "labels", "app.kubernetes.io/version"),
         ("metadata", "labels", "kubernetes.io/name"),
         ("metadata", "labels", "k8s-app"),
-        ("metadata", "annotations", "prometheus.io/port"),
     ],
     ids=lambda path: path[-1],
 )

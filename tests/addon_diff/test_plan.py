@@ -231,8 +231,9 @@ def test_a_corefile_that_somebody_wrote_never_passes() -> None:
     """After it nothing of ``data`` is EKS's any more."""
     live = edited(COREFILE, ("data", "Corefile"), ".:53 { ready }")
     plan = planned(without_charts("coredns", objects=(live,)), Asked(Mode.OVERWRITE))
-    (unknown,) = found(plan, Code.of("addon-field-unknown"))
+    unknown, labels = found(plan, Code.of("addon-field-unknown"))
     assert (unknown.severity, unknown.status) == (Severity.CRITICAL, Status.UNKNOWN)
+    assert "labels" in labels.message and labels.status is Status.UNKNOWN
     assert plan.changes[0].config == ("corefile",), "it is one scalar, and it can be given as a value"
 
 

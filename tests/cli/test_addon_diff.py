@@ -190,3 +190,78 @@ def test_each_step_of_an_addon_that_goes_one_minor_at_a_time() -> None:
     (addon,) = document("addon-diff", "vpc-cni", "--demo", "--each-step")["addons"]
     assert [each["version"] for each in addon["eachStep"]] == addon["steps"]
     assert document("addon-diff", "coredns", "--demo", "--each-step")["addons"][0]["eachStep"] == []
+
+
+_DEMUX = (
+    "DaemonSet.apps aws-node - .spec.template.spec.initContainers[name={q}aws-vpc-cni-init{q}]"
+    ".env[name={q}DISABLE_TCP_EARLY_DEMUX{q}].value"
+)
+_MESSAGE = "Conflicts found when trying to apply. Will not continue due to resolve conflicts mode. Conflicts:"
+
+
+def test_a_conflict_is_explained_field_by_field(tmp_path: Path) -> None:
+    """Pasted, or as aws eks describe-update prints it; the add-on is the one whose objects are named."""
+    escaped = tmp_path / "update.json"
+    escaped.write_text('{"errorMessage": "' + _MESSAGE + "\\n" + _DEMUX.format(q='\\"') + '"}')
+    for given in (f"{_MESSAGE}\n{_DEMUX.format(q=chr(34))}", str(escaped)):
+        found = document("addon-diff", "--demo", "--to", "v1.20.4-eksbuild.2", "--explain-conflict", given)
+        ((field,),) = [addon["fields"] for addon in found["addons"]]
+        assert (field["owners"], field["modes"]["NONE"]["fate"]) == (["kubectl-patch"], "conflict")
+        assert field["modes"]["OVERWRITE"] == {"fate": "reset", "confidence": "medium", "value": "false"}
+        way = found["addons"][0]["wayOut"]
+        assert way["values"]["init"] == {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}} and way["command"]
+
+
+def test_a_conflict_that_is_none_now_is_unknown() -> None:
+    text = f"{_MESSAGE}\nConfigMap amazon-vpc-cni - .data.enable-windows-ipam\nRole x - .rules"
+    ran = run_cli("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2", "--explain-conflict", text)
+    assert ran.code == 5 and "FIELDS AT RISK" not in ran.out
+    assert "EKS names ConfigMap amazon-vpc-cni - .data.enable-windows-ipam as in conflict" in " ".join(ran.out.split())
+    assert "does not explain it: the object was not read" in " ".join(ran.out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--explain-conflict", "CONFLICT", "--after"), "--explain-conflict beside --after"),
+        (("--explain-conflict", "CONFLICT", "--apply"), "--explain-conflict only looks"),
+        (("--explain-conflict", "no file"), "cannot be read"),
+        (("--manifest", "x.yaml", "--apply"), "--manifest only looks"),
+        (("--manifest", "no file"), "cannot be read"),
+    ],
+)
+def test_what_explains_does_not_go_with_other_things(words: tuple[str, ...], said: str) -> None:
+    given = [_DEMUX.format(q='"') if word == "CONFLICT" else word for word in words]
+    ran = run_cli("addon-diff", "vpc-cni", "--demo", *given)
+    assert ran.code == 2 and said in ran.err
+
+
+_RENDERED = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: metrics-server, labels: {k8s-app: metrics-server}}
+spec:
+  template:
+    spec:
+      containers:
+      - {name: metrics-server, image: "example.com/metrics-server:v0.8.0"}
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1beta1.metrics.k8s.io}
+"""
+
+
+def test_a_manifest_says_what_is_applied(tmp_path: Path) -> None:
+    """Of an add-on of which no manifest is known: its objects, and their fields with confidence low. A kind that is not
+    read is unknown."""
+    (tmp_path / "rendered.yaml").write_text(_RENDERED)
+    ran = run_cli("addon-diff", "metrics-server", "--demo", "--manifest", str(tmp_path), "-o", "json")
+    found = json.loads(ran.out)
+    changed = {each["path"]: each for each in found["addons"][0]["fields"]}
+    image = changed['.spec.template.spec.containers[name="metrics-server"].image']
+    assert image["modes"]["OVERWRITE"]["value"].endswith("/metrics-server:v0.8.0-eksbuild.N")
+    assert image["modes"]["OVERWRITE"]["confidence"] == "low"
+    messages = [each["message"] for each in found["findings"]]
+    assert any("APIService.apiregistration.k8s.io v1beta1.metrics.k8s.io cannot be judged" in each for each in messages)
+    assert not any("has more objects than were read" in each for each in messages) and ran.code == 5

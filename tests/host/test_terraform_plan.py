@@ -108,7 +108,7 @@ def test_text_of_a_windows_shell_is_read(tmp_path: Path) -> None:
         (a_plan(a_change(an_addon(), None, "delete", "create")), "has nothing after its change"),
         (a_plan(a_change(None, {}, "create", unknown=True)), "after_unknown of aws_eks_addon.vpc_cni is no object"),  # type: ignore[arg-type]
         (a_plan(format_version="2.0"), "of format 2.0"),
-        (a_plan(format_version="0.2"), "of format 0.2"),
+        (a_plan(format_version="0.3"), "of format 0.3"),
         (a_plan(resource_changes={}), "resource_changes is no list"),
         (a_plan({"type": "aws_eks_addon"}), "has no address"),
         (a_plan({"type": "aws_eks_addon", "address": "a", "change": {}}), "a has no change"),
@@ -157,6 +157,20 @@ def test_a_plan_that_somebody_edited_is_read_or_refused(
         read_terraform_plan(written(tmp_path, a_plan(said, **more)))
     except TerraformError as error:
         assert error.message
+
+
+@pytest.mark.parametrize("version", ["0.1", "0.2"])
+def test_plans_of_terraform_from_0_12_to_1_0_are_read(tmp_path: Path, version: str) -> None:
+    """Their formats have the same changes. Where one does not say what is sensitive, values are not held."""
+    old, new = an_addon(), an_addon(addon_version="v1.20.4-eksbuild.2", configuration_values='{"token": "hunter2"}')
+    plan = a_plan(a_change(old, new, "update"), format_version=version)
+    found = read_terraform_plan(written(tmp_path, plan))
+    (change,) = found.addons
+    assert change.after is not None and change.after.version == "v1.20.4-eksbuild.2"
+    assert isinstance(change.after.configuration, Unknown) and "hunter2" not in repr(found)
+    plan["resource_changes"][0]["change"] |= {"before_sensitive": False, "after_sensitive": {}}
+    (change,) = read_terraform_plan(written(tmp_path, plan)).addons
+    assert change.after is not None and change.after.configuration == '{"token": "hunter2"}'
 
 
 def test_what_is_sensitive_is_never_held(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ _OF_THE_NEXT = (
     "apply",
     "since",
     "strict",
+    "explain_conflict",
+    "manifest",
 )
 """Flags by their names in the arguments that say what is yet to come."""
 

@@ -69,6 +69,9 @@ def _codes() -> tuple[Code, ...]:
     return Code.of_area("addon")
 
 
+_LOOKS = ("each_step", "since_when", "strict", "manifest", "explain_conflict")
+
+
 def apply_from(args: argparse.Namespace) -> Apply | None:
     """None: nothing is to be carried out.
 
@@ -99,8 +102,7 @@ def apply_from(args: argparse.Namespace) -> Apply | None:
         raise UsageError("--apply is of one add-on, and --all names every one", "Name the add-on.")
     if args.tf_plan is not None:
         raise UsageError("--tf-plan only looks: Terraform applies what a plan asks for", "Leave one of them away.")
-    looks = {"--each-step": args.each_step, "--since-when": args.since_when, "--strict": args.strict}
-    for flag in (each for each in looks if looks[each]):
+    for flag in (f"--{name.replace('_', '-')}" for name in _LOOKS if getattr(args, name)):
         raise UsageError(f"{flag} only looks, and --apply carries out", "Look first, and then apply one step.")
     if args.as_asked and args.configuration_values is not None:
         raise UsageError("--as-asked sends no values, and --configuration-values gives some", "Give one of them.")

@@ -30,6 +30,7 @@ Examples:
   %(prog)s --all -o json
   %(prog)s --all --fleet 'prod-*'
   %(prog)s vpc-cni --after
+  aws eks describe-update … | %(prog)s --explain-conflict -
   %(prog)s --tf-plan plan.json
   %(prog)s vpc-cni --to latest --apply
   %(prog)s vpc-cni --demo
@@ -42,6 +43,7 @@ failed or is still running, 7 the add-on changed after the preview.
 Global flags: kubectl eksdoc options
 """
 
+_OF_ONE = ("explain_conflict", "manifest")
 MODES = ("NONE", "OVERWRITE", "PRESERVE")
 
 
@@ -77,7 +79,20 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="file with the configuration values of the update, JSON or YAML (default: keep the current values)",
     )
     group.add_argument(
-        "--all", action="switch", default=False, help="check check check every add-on that EKS manages in this cluster"
+        "--manifest",
+        metavar="FILE|FOLDER",
+        default="",
+        help="rendered manifest of the target version (helm template), for a version without a built-in manifest",
+    )
+    group.add_argument(
+        "--explain-conflict",
+        metavar="TEXT|FILE",
+        default=None,
+        help="conflict message of a failed update ('-': standard input): show who owns each field, what each mode "
+        "does, and the values that resolve the conflict",
+    )
+    group.add_argument(
+        "--all", action="switch", default=False, help="check every add-on that EKS manages in this cluster"
     )
     _add_looks(group)
     group.add_argument(
@@ -122,7 +137,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
-    fleet = fleet_options.fleet_from(args, ("after", "update", "apply", "resume", "tf_plan", "since"))
+    fleet = fleet_options.fleet_from(args, ("after", "update", "apply", "resume", "tf_plan", "since", *_OF_ONE))
     if args.after or args.update:
         return after.look_back(after.AfterRequest.from_args(args, words), around)
     apply = apply_options.apply_from(args)
@@ -130,7 +145,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         options.refused_beside("--apply", options.since_from(args))
     if args.tf_plan is not None:
         return judge_plan(TerraformRequest.from_args(args, words), around)
-    request = Request.from_args(args, words)
+    request = Request.from_args(args, words, around)
     if fleet is not None:
         return over_fleet(fleet, Passed(NAME, ADDON_DIFF, request.given, named=("addon",)), request.options, around)
     return applying(request, apply, around) if apply is not None else forecast(request, around)

@@ -72,12 +72,15 @@ def answered(request: Request, asked: Asked, around: Surroundings, note: Callabl
     Raises:
         EksdocError: the cluster or AWS is at fault; the error says which.
     """
+    from kubectl_eksdoc.addon_diff.explaining import explained
     from kubectl_eksdoc.addon_diff.read import NEEDS, addon_names, plan_addon
 
-    session = opening.opened(request, around, NEEDS)
+    named = asked.manifest.names if asked.manifest is not None else ()
+    session = opening.opened(request, around, replace(NEEDS, objects=(*NEEDS.objects, *named)))
     names = (request.addon,) if request.addon else addon_names(session)
     sides = tuple(_sides(session, names, request, note))
     plans = tuple(plan_addon(session, side, asked) for side in sides)
+    plans = tuple(explained(plan, request.conflict) for plan in plans) if request.conflict else plans
     return Answered(session, sides, plans, len(sides) < len(names))
 
 
@@ -139,11 +142,19 @@ def _since(
 
 def _asked(request: Request, around: Surroundings) -> Asked:
     from kubectl_eksdoc.addon_diff.facts import Asked
+    from kubectl_eksdoc.addon_diff.manifests import known_of
     from kubectl_eksdoc.addon_diff.modes import Mode
 
-    if request.values is None:
-        return Asked(Mode(request.mode))
-    return Asked(Mode(request.mode), around.read_values(request.values))
+    values = None if request.values is None else around.read_values(request.values)
+    if not request.manifest:
+        return Asked(Mode(request.mode), values)
+    manifest = known_of("", around.read_manifest(request.manifest))
+    if not manifest.objects:
+        raise UsageError(
+            f"--manifest {request.manifest} holds no objects with a kind and a name",
+            "Give what helm template prints of the add-on's chart, or its published manifest.",
+        )
+    return Asked(Mode(request.mode), values, manifest)
 
 
 def code(plans: Sequence[AddonPlan], left_out: bool = False) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, since_from
+from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -30,7 +31,8 @@ def addon_named(args: argparse.Namespace, words: Sequence[str]) -> str:
 @dataclass(frozen=True, slots=True)
 class Request:
     """`addon` is "" for all of them; `values` is a path, "" where the call gives none. `earlier`: a file of an earlier
-    answer, "" for none."""
+    answer, "" for none. `conflict`: the fields of a message of EKS that is to be explained; `manifest`: a path, ""
+    for none."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -42,14 +44,20 @@ class Request:
     since_when: bool = False
     earlier: str = ""
     strict: bool = False
+    conflict: tuple[str, ...] = ()
+    manifest: str = ""
 
     @staticmethod
-    def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
+    def from_args(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Request:
         """
         Raises:
             UsageError: no add-on is named, or several, or what was given does not fit together.
         """
-        addon = addon_named(args, words)
+        conflict = () if args.explain_conflict is None else _conflict(args.explain_conflict, around)
+        addon = addon_named(args, words or _addon_of(conflict))
+        of_one = {"--explain-conflict": conflict, "--manifest": args.manifest}
+        for flag in (flag for flag, given in of_one.items() if given and not addon):
+            raise UsageError(f"{flag} is of one add-on, and --all names every one", "Name the add-on.")
         if args.all and (args.to not in ("", "latest") or args.configuration_values is not None):
             raise UsageError("--to VERSION and --configuration-values are of one add-on, and --all names every one")
         return Request(
@@ -63,6 +71,8 @@ class Request:
             args.since_when,
             since_from(args),
             args.strict,
+            conflict,
+            args.manifest,
         )
 
     @property
@@ -70,5 +80,24 @@ class Request:
         """By the names of the flags."""
         said = {"addon": self.addon, "all": not self.addon, "to": self.to, "configuration-values": self.values or ""}
         said |= {"each-step": self.each_step, "since-when": self.since_when, "since": self.earlier}
-        said["strict"] = self.strict
+        said |= {"strict": self.strict, "explain-conflict": list(self.conflict), "manifest": self.manifest}
         return {name: value for name, value in said.items() if value} | {"resolve-conflicts": self.mode}
+
+
+def _conflict(given: str, around: Surroundings) -> tuple[str, ...]:
+    """The fields that EKS's message names: the text itself, a file of it, or ``-`` for standard input."""
+    from kubectl_eksdoc.addon_diff.explaining import fields_in
+
+    found = fields_in(given) or fields_in(around.read_message(given))
+    if not found:
+        raise UsageError(
+            "--explain-conflict: no field is named there",
+            "Give what EKS said: aws eks describe-update prints it (errors[].errorMessage).",
+        )
+    return found
+
+
+def _addon_of(conflict: tuple[str, ...]) -> Sequence[str]:
+    from kubectl_eksdoc.addon_diff.explaining import addon_in
+
+    return [name for name in (addon_in(conflict),) if name] if conflict else ()

@@ -21,6 +21,8 @@ _IN_THE_PLAN = {
     "all": "--all",
     "each_step": "--each-step",
     "since_when": "--since-when",
+    "explain_conflict": "--explain-conflict",
+    "manifest": "--manifest",
 }
 """Flags by their names in the arguments: what they say, the plan says."""
 

@@ -103,6 +103,8 @@ FLAGS: Mapping[str, Follows] = {
     "--tables": _FILE,
     "--configuration-values": _FILE,
     "--tf-plan": _FILE,
+    "--manifest": _FILE,
+    "--explain-conflict": _FILE,
     "--order-file": _FILE,
     "--kubeconfig-out": _FILE,
     "--fleet": Takes(Own.CONTEXTS, listed=True),

@@ -1,7 +1,7 @@
 """Reads what ``terraform show -json PLAN`` prints: what it says of EKS add-ons, and nothing else of it.
 
-Source: developer.hashicorp.com/terraform/internals/json-format: format_version 1.x, of which later minors only add.
-OpenTofu prints the same.
+Source: developer.hashicorp.com/terraform/internals/json-format: format_version 0.1, 0.2 and 1.x, of which later
+minors only add. OpenTofu prints the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FILE = JsonFile(
     foreign=((b"PK\x03\x04", "the plan as Terraform keeps it, which only Terraform reads"),),
 )
 _LATER = Unknown("it is known after apply only")
-_SENSITIVE = Unknown("it is sensitive in the plan, and not read")
+_SENSITIVE = Unknown("it is sensitive in the plan, or the plan does not say that it is not: it is not read")
 
 Json = dict[str, Any]
 
@@ -60,13 +60,23 @@ def _plan(path: str, document: object) -> Json:
     version = document.get("format_version") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(version, str):
         raise TerraformError(f"{path} is JSON, but no Terraform plan", _MAKE)
-    if version.partition(".")[0] != "1":
-        hint = "Terraform 1.1 and later, and OpenTofu, write 1.x."
-        raise TerraformError(f"the Terraform plan {path} is of format {version[:20]}: only 1.x is read", hint)
+    if version.partition(".")[0] != "1" and version not in _OLD:
+        hint = "Terraform 0.12 and later, and OpenTofu, write 0.1, 0.2 and 1.x."
+        raise TerraformError(f"the Terraform plan {path} is of format {version[:20]}: it is not known here", hint)
     if not {"resource_changes", "planned_values", "configuration"} & document.keys():
         what = "a Terraform state, not a plan" if "values" in document else "JSON of Terraform, but no plan"
         raise TerraformError(f"{path} is {what}", _MAKE)
+    if version in _OLD:
+        for change in (each.get("change") for each in _addons(document)):
+            if isinstance(change, dict):
+                change.setdefault("before_sensitive", _MAY_BE)
+                change.setdefault("after_sensitive", _MAY_BE)
     return document
+
+
+_MAY_BE = {"configuration_values": True}
+_OLD = ("0.1", "0.2")
+"""Of Terraform 0.12 to 1.0: the same resource_changes; before 0.15 a change does not say what of it is sensitive."""
 
 
 def _addons(document: Json) -> list[Json]:

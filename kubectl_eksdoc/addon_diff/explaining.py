@@ -1,0 +1,61 @@
+"""EKS's message of a conflict, explained: who has each field that it names, and what ends the conflict.
+
+Sources: the message as EKS words it, amazon-vpc-cni-k8s #2607; ``aws eks describe-update`` prints it as JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kubectl_eksdoc.addon_diff.modes import Fate, Mode
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.rendering import addons_of
+from kubectl_eksdoc.model.api_objects import named
+from kubectl_eksdoc.model.findings import Finding, Subject, in_order
+
+_FIELD = re.compile(r"([A-Z]\w*(?:\.[\w.-]+)? [\w.:-]+) - ((?:\.[\w/~.-]+|\[[^\]\n]*\])+)")
+
+
+def fields_in(message: str) -> tuple[str, ...]:
+    """As `LiveField` prints them, in their order: ``DaemonSet.apps aws-node - .spec.…``."""
+    plain = message.replace("\\n", "\n").replace('\\"', '"')
+    return tuple(dict.fromkeys(f"{each[1]} - {each[2]}" for each in _FIELD.finditer(plain)))
+
+
+def addon_in(fields: Sequence[str]) -> str:
+    """Whose objects they are of, "" where that is not one add-on."""
+    found = {addon for field in fields for addon in addons_of(field.partition(" - ")[0])}
+    return found.pop() if len(found) == 1 else ""
+
+
+def explained(plan: AddonPlan, fields: Sequence[str]) -> AddonPlan:
+    """Of its fields those that the message names. The values that are proposed stay those for all fields at risk: else
+    the next update would be in conflict over another one."""
+    others = {str(change.field) for change in plan.changes} - set(fields)
+    kept = [each for each in plan.findings if not others & set(each.evidence)]
+    predictions = tuple(
+        replace(each, changes=tuple(change for change in each.changes if str(change.field) in fields))
+        for each in plan.predictions
+    )
+    return replace(plan, predictions=predictions, findings=in_order((*kept, *_unexplained(plan, fields))))
+
+
+def _unexplained(plan: AddonPlan, fields: Sequence[str]) -> Iterator[Finding]:
+    """What is in conflict by the message, and not by what is read now."""
+    told = {str(change.field): change for change in plan.changes}
+    read = {str(named(doc)) for doc in plan.facts.objects}
+    for field in fields:
+        of = field.partition(" - ")[0]
+        if field in told and told[field].fate(Mode.NONE) in (Fate.CONFLICT, Fate.UNKNOWN):
+            continue
+        why = (
+            "the object was not read"
+            if of not in read
+            else "nobody else has it now, it is as EKS applies it, or EKS applied another version or other values"
+        )
+        kind, _, name = of.partition(" ")
+        yield Finding.of(
+            "addon-field-unknown/not-in-conflict", Subject(kind.partition(".")[0], name), (field,), field=field, why=why
+        )
