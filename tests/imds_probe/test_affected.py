@@ -180,7 +180,7 @@ def test_a_role_by_pod_identity_comes_as_the_pod_is_made_anew() -> None:
     identities = frozenset({PodIdentity("shop", "cart")})
     assert effect(pod(), identities=identities) is None
     found = judged(pod(AUTOSCALER), inside(log=NO_ROLE), identities=identities)
-    assert found is not None and found.way_out.startswith("make it anew")
+    assert found is not None and found.way_out.startswith("recreate it")
     assert effect(pod(), identities=frozenset({PodIdentity("other", "cart")})) is NO_NEED
     assert effect(pod(), identities=Unknown("denied")) is NO_NEED
 
