@@ -139,11 +139,11 @@ def _finding(
 KEEP = Remedy("give the configuration values proposed here, in the same call that sets the version")
 DECLARE = Remedy(
     "write the same values where the add-on is declared (Terraform, eksctl), before it is applied from there again",
-    when=When.TOMORROW,
+    when=When.LATER,
 )
 _BY_HAND = Remedy("no configuration value that is known here leads to it: set it again right after the update")
 LEAVE = Remedy("no configuration value that is known here leads to it: update with PRESERVE, and check it afterwards")
-_TRY = Remedy("try it on a test cluster, as AWS asks for", when=When.TOMORROW)
+_TRY = Remedy("try it on a test cluster, as AWS asks for", when=When.LATER)
 
 
 def _remedies(facts: AddonFacts, change: FieldChange, fate: Fate) -> tuple[Remedy, ...]:

@@ -197,7 +197,7 @@ def _of_pods(alike: NodesAlike, same: Sequence[AffectedPod], hops: int, assumed:
         "imds-pods-broken" if broken else "imds-pods-will-break",
         owner_of(same[0].pod),
         tuple(evidence),
-        remedy=(Remedy(_sentence(same[0].way_out), when=When.TOMORROW), *until_then),
+        remedy=(Remedy(_sentence(same[0].way_out), when=When.LATER), *until_then),
         count=len(same),
         why=same[0].why,
         where=same[0].where,
@@ -215,7 +215,7 @@ def _until_then(alike: NodesAlike, hops: int) -> Iterator[Remedy]:
         yield Remedy(
             "Until then raise the hop limit of the instances as they run: nothing is replaced or restarted.",
             shell("kubectl", "eksdoc", "imds-probe", *words),
-            When.TONIGHT,
+            When.NOW,
         )
 
 

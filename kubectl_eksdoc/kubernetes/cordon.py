@@ -82,7 +82,7 @@ SIGNS = (
         Mark.TAINT,
         f"{TERMINATION_TAINTS}rebalance-recommendation",
         _HANDLER,
-        does="is cordoning it, and drains it where it is told to",
+        does="is cordoning it, and drains it if configured to",
         why="a rebalance recommendation: a Spot interruption is likely",
     ),
     Sign(

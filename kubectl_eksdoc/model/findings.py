@@ -32,10 +32,10 @@ class Status(str, Enum):
 
 
 class When(str, Enum):
-    """TONIGHT: can be done in the maintenance window. TOMORROW: a change its owners should make."""
+    """NOW: can be done in the maintenance window. LATER: a change its owners should make."""
 
-    TONIGHT = "tonight"
-    TOMORROW = "tomorrow"
+    NOW = "now"
+    LATER = "later"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Remedy:
 
     text: str
     command: str = ""
-    when: When = When.TONIGHT
+    when: When = When.NOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Finding:
             KeyError: there is no such text, or a value of it is not given; a test finds both before a user does.
         """
         record = _texts()[text]
-        now, filled = When.TONIGHT.value, _Filled().vformat
+        now, filled = When.NOW.value, _Filled().vformat
         bad = Severity(record["severity"]) if severity is None else severity
         own = (
             Remedy(

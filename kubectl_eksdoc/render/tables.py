@@ -206,7 +206,7 @@ def _finding(found: Finding, look: Look, full: bool, named: bool, mark: Mark) ->
     if found.missing and found.missing not in found.evidence:
         lines += wrap(shown(f"missing: {found.missing}", look), look.columns, MARGIN * 2)
     for each in found.remedy if full else _first(found.remedy, named):
-        when = f"{each.when.value}: " if each.when is When.TOMORROW else ""
+        when = f"{each.when.value}: " if each.when is When.LATER else ""
         lines += wrap(shown(f"→ {when}{each.text}", look), look.columns, MARGIN * 2, MARGIN * 3)
         if named and each.command:
             lines.append(f"{MARGIN * 3}{shown(each.command, look)}")
@@ -214,8 +214,8 @@ def _finding(found: Finding, look: Look, full: bool, named: bool, mark: Mark) ->
 
 
 def _first(remedies: Sequence[Remedy], named: bool) -> Sequence[Remedy]:
-    """What is done first; where it is a command for tonight, what is done tomorrow as well, so that it does not stay
+    """What is done first; where it is a command for now, what is done later as well, so that it does not stay
     the only thing."""
-    if not named or not remedies or remedies[0].when is When.TOMORROW or not remedies[0].command:
+    if not named or not remedies or remedies[0].when is When.LATER or not remedies[0].command:
         return remedies[:1]
-    return (remedies[0], *[each for each in remedies if each.when is When.TOMORROW][:1])
+    return (remedies[0], *[each for each in remedies if each.when is When.LATER][:1])

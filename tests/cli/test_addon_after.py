@@ -30,7 +30,7 @@ def test_the_demo_tells_what_its_last_update_took_and_that_it_is_back() -> None:
     assert [(each["before"], each["after"], each["live"], each["state"]) for each in lost] == [
         ("true", "false", "true", "back")
     ]
-    assert addon["tomorrow"]["values"]["init"] == {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}
+    assert addon["later"]["values"]["init"] == {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}
 
 
 def test_an_older_update_that_failed_took_nothing() -> None:
@@ -55,7 +55,7 @@ def test_every_addon_at_once_is_what_each_of_them_is() -> None:
 def test_where_nothing_was_lost_it_is_clean_if_all_was_read(name: str, code: int) -> None:
     """Of metrics-server no update is known; aws-ebs-csi-driver has more objects than are read."""
     ran = run_cli("addon-diff", name, "--demo", "--after")
-    assert ran.code == code and "TONIGHT" not in ran.out and "TOMORROW" not in ran.out
+    assert ran.code == code and "NOW" not in ran.out and "LATER" not in ran.out
 
 
 @pytest.mark.parametrize(

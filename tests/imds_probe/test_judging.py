@@ -1,4 +1,4 @@
-"""What each finding says to do: tonight and tomorrow, for the nodes that run and for those that come."""
+"""What each finding says to do: tonight and later, for the nodes that run and for those that come."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def breaking(*kinds: str, hops: int = 2) -> tuple[Finding, ...]:
 
 def test_tonight_the_running_instances_and_tomorrow_the_program() -> None:
     (found,) = breaking("managed")
-    tomorrow, tonight = found.remedy
-    assert (tonight.when, tomorrow.when) == (When.TONIGHT, When.TOMORROW)
-    assert tonight.command == "kubectl eksdoc imds-probe --nodegroup blue --apply --fix instance-options"
+    later, now = found.remedy
+    assert (now.when, later.when) == (When.NOW, When.LATER)
+    assert now.command == "kubectl eksdoc imds-probe --nodegroup blue --apply --fix instance-options"
     (found,) = breaking("self-managed", hops=3)
     assert found.remedy[1].command == "kubectl eksdoc imds-probe node/n0 --hops 3 --apply --fix instance-options"
 
@@ -47,7 +47,7 @@ def test_tonight_the_running_instances_and_tomorrow_the_program() -> None:
 def test_where_nobody_can_change_the_instances_that_is_not_said() -> None:
     for kind in ("auto", "fargate"):
         (found,) = breaking(kind)
-        assert [each.when for each in found.remedy] == [When.TOMORROW], kind
+        assert [each.when for each in found.remedy] == [When.LATER], kind
 
 
 def unknown(of: Cloud) -> dict[str, str]:

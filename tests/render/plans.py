@@ -160,7 +160,7 @@ FINDINGS = (
             "Have its owners loosen the budget.",
             "kubectl patch pdb sale -n shop --type merge "
             '-p \'{"spec": {"minAvailable": null, "maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow"}}\'',
-            When.TOMORROW,
+            When.LATER,
         ),
         evidence=("guards shop/sale-0 on old-2", "guards shop/sale-1 on old-3"),
     ),

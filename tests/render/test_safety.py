@@ -59,7 +59,7 @@ def a_hostile_view(text: str) -> DrainView:
         a_node("old-0"), kubelet=None, kubelet_text=text, os_image=text, labels={"topology.kubernetes.io/zone": text}
     )
     subject = Subject("Pod", pod.name, pod.namespace)
-    remedy = (Remedy(text, text), Remedy(text, text, When.TOMORROW))
+    remedy = (Remedy(text, text), Remedy(text, text, When.LATER))
     findings = tuple(
         a_finding(
             Code.of("pod-hostpath"),

@@ -157,7 +157,7 @@ def test_no_colour_is_none_at_all() -> None:
     with a_terminal(NO_COLOR="1") as terminal:
         terminal.until(b"5 of 8 marked")
         terminal.type(b"4")
-        terminal.until(b"tonight:")
+        terminal.until(b"now:")
         terminal.type(b"qq")
         assert terminal.over() == 0
         styled = STYLED.findall(terminal.sent)

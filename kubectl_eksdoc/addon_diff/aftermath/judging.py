@@ -121,10 +121,8 @@ def _pair(before: int, after: int) -> str:
 
 
 _PATCH = Remedy("send the patch that is shown here: it gives back what was lost, and nothing else")
-_VALUES = Remedy(
-    "give the configuration values that are shown here, so that the next update keeps it", when=When.TOMORROW
-)
-_BY_HAND = Remedy("no configuration value that is known here keeps it: check it after every update", when=When.TOMORROW)
+_VALUES = Remedy("give the configuration values that are shown here, so that the next update keeps it", when=When.LATER)
+_BY_HAND = Remedy("no configuration value that is known here keeps it: check it after every update", when=When.LATER)
 
 
 def _of_lost(found: Aftermath, change: ChangedField) -> Iterator[Finding]:
@@ -135,11 +133,11 @@ def _of_lost(found: Aftermath, change: ChangedField) -> Iterator[Finding]:
     evidence = (*why, str(change.field), f"how it is known: {change.because.why}", _sure(change))
     before, after = (value_of(value, change.field) for value in (change.before, change.after))
     message = f"the update took {calls(change.field)} from {before} to {after}"
-    tomorrow = (_VALUES,) if keep else (_BY_HAND,) if at_risk else ()
+    later = (_VALUES,) if keep else (_BY_HAND,) if at_risk else ()
     if change.state is State.GONE:
         stays = "" if _same(change.live, change.after) else f", and it is {value_of(change.live, change.field)} now"
         patch = (_PATCH,) if _is_patched(found, change.field) else ()
-        yield _fails(Code.of("addon-field-lost"), severity, change, f"{message}{stays}", evidence, (*patch, *tomorrow))
+        yield _fails(Code.of("addon-field-lost"), severity, change, f"{message}{stays}", evidence, (*patch, *later))
         return
     who = " and ".join(change.owners) or "nobody"
     now = (
@@ -150,7 +148,7 @@ def _of_lost(found: Aftermath, change: ChangedField) -> Iterator[Finding]:
     if at_risk:
         text = f"{message}; {now}, and nothing keeps it: the next update with OVERWRITE takes it again"
         yield _fails(
-            Code.of("addon-loss-repeats"), min(severity, Severity.MEDIUM, key=_rank), change, text, evidence, tomorrow
+            Code.of("addon-loss-repeats"), min(severity, Severity.MEDIUM, key=_rank), change, text, evidence, later
         )
     else:
         yield Finding.of("addon-field-lost", _subject(change.field.of), evidence, message=message, now=now)
@@ -215,8 +213,8 @@ def _of_unrecorded(found: Aftermath, kept: Unrecorded) -> Finding:
     worst = [effect.worst for each in kept.fields if (effect := effect_of(each)) is not None]
     outside = " outside its pod template" if kept.of.kind in kinds.HISTORY_OF else ""
     message = (
-        f"EKS wrote {kept.of}{outside} with the update or since ({kept.when}), and the API keeps nothing of what was "
-        f"there before: {_listed(kept.fields)}"
+        f"EKS wrote {kept.of}{outside} with the update or since ({kept.when}), and the API does not keep the previous "
+        f"value: {_listed(kept.fields)}"
     )
     severity = Severity.HIGH if Severity.CRITICAL in worst else Severity.LOW
     remedy = Remedy("compare it with what you keep of it yourself; whatever was lost, set it by configuration values")
@@ -225,7 +223,7 @@ def _of_unrecorded(found: Aftermath, kept: Unrecorded) -> Finding:
         _subject(kept.of),
         message,
         tuple(texts),
-        "what was there before",
+        "the previous value",
         severity,
         (remedy,),
     )

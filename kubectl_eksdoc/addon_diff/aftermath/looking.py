@@ -1,4 +1,4 @@
-"""What an update of an add-on took, what gives it back tonight, and what keeps it tomorrow: put together."""
+"""What an update of an add-on took, what gives it back now, and what keeps it later: put together."""
 
 from __future__ import annotations
 

@@ -61,7 +61,8 @@ def soak(facts: CheckFacts, before: Version, step: Version) -> Step:
         f"Let it run with {in_words(step)} for some days, before anything follows it",
         (
             f"for {days} days EKS takes the control plane back to {in_words(before)}, as long as no node is newer and "
-            "no pod is on Fargate; downgrade add-ons that were upgraded first, and objects stay as they are. After the next version no rollback to it is possible. Rollback: "
+            "no pod is on Fargate; downgrade add-ons that were upgraded first, and objects stay as they are. "
+            "After the next version no rollback to it is possible. Rollback: "
             f"{back}"
         ),
         done_when="errors of the API server, of controllers and of applications are as before",

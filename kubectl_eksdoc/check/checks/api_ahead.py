@@ -36,7 +36,7 @@ def deprecated(facts: CheckFacts, code: Code, subject: Subject, manifest: Manife
             f"{len(documents)} of kind {row.kind} in {row.api_version}, deprecated since"
             f" {in_words(row.deprecated or row.removed)}: Kubernetes {in_words(row.removed)} will not serve it"
         )
-        remedies = (Remedy(then, "", When.TOMORROW),) if (then := follows(row, facts.way)) else ()
+        remedies = (Remedy(then, "", When.LATER),) if (then := follows(row, facts.way)) else ()
         evidence = (*said(documents), goes, str(row.source))
         yield Finding(code, Severity.LOW, Status.PASS, subject, message, evidence, remedies, root_cause=of_api(row))
 
@@ -57,7 +57,7 @@ def _custom(
 ) -> Finding:
     row, kind = of
     served, what, newer = _served(facts, row, kind), f"{count} of kind {kind} in {row.api_version}", _newer(row)
-    remedies = (Remedy(f"Write {row.replacement} instead.", "", When.TOMORROW),) if row.replacement else ()
+    remedies = (Remedy(f"Write {row.replacement} instead.", "", When.LATER),) if row.replacement else ()
     evidence, api = (*evidence, str(row.source)), Subject("API", row.api_version)
     if isinstance(served, Unknown):
         message = f"whether {what} can be applied is not known: {newer}, and {served.why}"

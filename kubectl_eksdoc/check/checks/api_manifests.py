@@ -151,9 +151,9 @@ def _in_helm(
         Remedy(
             f"{newer} What is in it now:",
             _helm("get manifest", each),
-            When.TOMORROW,
+            When.LATER,
         ),
-        *(Remedy(hand.what, "", When.TOMORROW) for hand in by_hand(row)),
+        *(Remedy(hand.what, "", When.LATER) for hand in by_hand(row)),
         Remedy(f"{late} {rewrites}"),
     )
     stored = f"revision {each.revision}, {each.status or 'of no known status'}"

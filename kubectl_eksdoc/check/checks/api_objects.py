@@ -157,11 +157,11 @@ def _remedies(uses: Sequence[_Use], way: Way) -> Iterator[Remedy]:
     then = follows(uses[0].row, way)
     for manager in _managers(uses):
         if manager.startswith("helm"):
-            yield Remedy(f"Upgrade its chart, and the release with it. {then}".strip(), "", When.TOMORROW)
+            yield Remedy(f"Upgrade its chart, and the release with it. {then}".strip(), "", When.LATER)
         elif not manager.startswith("kubectl"):
-            yield Remedy(f"Update {manager}, or the manifests that it applies. {then}".strip(), "", When.TOMORROW)
+            yield Remedy(f"Update {manager}, or the manifests that it applies. {then}".strip(), "", When.LATER)
         elif not any(use.sign.by is WrittenBy.LAST_APPLIED for use in uses):
-            yield Remedy(f"Find who writes it with kubectl, and the manifest. {then}".strip(), "", When.TOMORROW)
+            yield Remedy(f"Find who writes it with kubectl, and the manifest. {then}".strip(), "", When.LATER)
 
 
 def _explained(uses: Iterable[_Use]) -> Iterator[Finding]:
@@ -211,7 +211,7 @@ def _not_listed(facts: CheckFacts, missing: list[tuple[Resource, Unknown]]) -> F
 def _refused(use: _Use, way: Way) -> Finding:
     of = use.of.of
     message = f"it was last applied in {use.sign.api_version}, which is not served since {in_words(use.row.removed)}"
-    stays = Remedy("The object itself stays, in the newer version; only its manifest is refused.", "", When.TOMORROW)
+    stays = Remedy("The object itself stays, in the newer version; only its manifest is refused.", "", When.LATER)
     subject = Subject(of.kind, of.name, of.namespace)
     evidence, remedies = (_evidence(use.sign), *sources(use.row)), (*_remedies((use,), way), stays)
     code, api = Code.of("api-refused-today"), of_api(use.row)

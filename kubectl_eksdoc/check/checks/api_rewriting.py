@@ -62,8 +62,8 @@ def rewritten(row: RemovedApi, way: Way, file: str, before: str = "") -> Iterato
     found, said = instead(row, way.now), follows(row, way)
     if file and isinstance(found, str) and found and convertible(row):
         convert = converting(file, found)
-        yield Remedy(f"{said} {PLUGIN}.", f"{before} && {convert}" if before else convert, When.TOMORROW)
+        yield Remedy(f"{said} {PLUGIN}.", f"{before} && {convert}" if before else convert, When.LATER)
     elif said:
-        yield Remedy(said, "", When.TOMORROW)
+        yield Remedy(said, "", When.LATER)
     for each in by_hand(row):
-        yield Remedy(each.what, "", When.TOMORROW)
+        yield Remedy(each.what, "", When.LATER)

@@ -46,7 +46,7 @@ def _unavailable(each: ApiService, subject: Subject) -> Finding:
         show = endpoints_of(each.service.namespace, each.service.service)
         remedies.append(Remedy("Make its server answer.", show))
     gone = in_turn(saved("apiservice", each.name, ""), kubectl("delete", "apiservice", each.name))
-    remedies.append(Remedy("If nothing uses the group any more, take it away.", gone, When.TOMORROW))
+    remedies.append(Remedy("If nothing uses the group any more, take it away.", gone, When.LATER))
     return Finding(
         Code.of("apiservice-down"),
         Severity.HIGH,
@@ -89,11 +89,14 @@ def _unconverted(each: Definition, converter: Callee, why: str) -> Finding:
         Severity.HIGH if several else Severity.LOW,
         Status.FAIL,
         _subject(each),
-        f"{why}: {harm if several else 'nobody asks it now, as there is one version only'}",
+        f"{why}: {harm if several else 'it is not called now, as there is one version only'}",
         (f"served: {', '.join(served) or 'none'}", f"stored: {', '.join(each.stored) or 'not told'}"),
         (
             Remedy(
-                "Make the pods behind its Service Ready, or set spec.conversion.strategy to None if its makers say so.",
+                (
+                    "Make the pods behind its Service Ready, or set spec.conversion.strategy to None if its "
+                    "documentation allows it."
+                ),
                 endpoints_of(converter.namespace, converter.service),
             ),
         ),
@@ -118,13 +121,13 @@ def _stored(facts: CheckFacts) -> Iterator[Finding]:
                 (
                     Remedy(
                         (
-                            "Rewrite all its objects, then remove the old versions from status.storedVersions, before a "
+                            "Rewrite all objects, then remove the old versions from status.storedVersions, before a "
                             "release of its makers leaves them out."
                         ),
                         kubectl(
                             "get", "customresourcedefinition", each.name, "", "-o", "jsonpath={.status.storedVersions}"
                         ),
-                        When.TOMORROW,
+                        When.LATER,
                     ),
                 ),
             )

@@ -111,11 +111,11 @@ def _way(facts: CheckFacts, each: Made) -> Remedy:
         change = amis.way_to(each.group.ami_type, facts.way.target, own_image(facts, each.group))
         if change.way in (Way.NEW_GROUP, Way.TEMPLATE):  # in place it stays what it is
             said = change.why if change.way.value in change.why else f"{change.way.value}: {change.why}"
-            return Remedy(f"{said[0].upper()}{said[1:]}.", "", When.TOMORROW)
+            return Remedy(f"{said[0].upper()}{said[1:]}.", "", When.LATER)
     if each.owner is NodeOwner.KARPENTER:
         text = "Choose AMIs of AL2023 or Bottlerocket in its EC2NodeClass (amiSelectorTerms); Karpenter replaces nodes."
-        return Remedy(text, "", When.TOMORROW)
-    return Remedy("Make new nodes of Amazon Linux 2023 or Bottlerocket, and drain these.", "", When.TOMORROW)
+        return Remedy(text, "", When.LATER)
+    return Remedy("Make new nodes of Amazon Linux 2023 or Bottlerocket, and drain these.", "", When.LATER)
 
 
 def own_image(facts: CheckFacts, group: NodeGroup) -> bool | None:
@@ -153,7 +153,7 @@ def _unknown_images(facts: CheckFacts) -> Iterator[Finding]:
     for each in made(facts):
         fit = amis.offered(each.family, facts.way.target)
         if fit.fit is Fit.UNKNOWN:
-            ask = "Canonical" if each.family is Family.UBUNTU else "whoever builds it"
+            ask = "Canonical" if each.family is Family.UBUNTU else "its builder"
             wanted = in_words(facts.way.target)
             yield Finding.of(
                 "ami-unknown",

@@ -156,7 +156,7 @@ def _minimal() -> Iterator[Remedy]:
 def _raise(facts: CheckFacts, which: QuotaOf, to: float) -> Remedy:
     codes_of = ("--service-code", which.service, "--quota-code", which.code, "--desired-value", str(math.ceil(to)))
     wanted = aws(facts, "service-quotas", "request-service-quota-increase", *codes_of)
-    return Remedy("Ask for more; that takes hours to days.", wanted, When.TOMORROW)
+    return Remedy("Ask for more; that takes hours to days.", wanted, When.LATER)
 
 
 def _of(which: QuotaOf) -> Subject:

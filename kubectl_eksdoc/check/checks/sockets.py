@@ -266,9 +266,7 @@ def _docker(use: _Use, each: Reached, docker: Docker, mounted: str) -> _Judged:
     if each.how is How.FOLDER and each.at == "/" and not said:
         return _Judged(Severity.INFO, Status.PASS, f"{above}, which reaches nothing: {docker.value}")
     severity = Severity.MEDIUM if each.then is Then.WILL_NOT_START or said else Severity.LOW
-    fix = Remedy(
-        f"Take the mount away if it is left over; or let it talk to containerd, or {_BUILD}.", "", When.TOMORROW
-    )
+    fix = Remedy(f"Take the mount away if it is left over; or let it talk to containerd, or {_BUILD}.", "", When.LATER)
     if each.then is Then.WILL_NOT_START and use.ready:
         brought = "its pods are Ready, so there is such a socket on their nodes, and new ones need it, too"
         keep = Remedy(f"Let it talk to containerd, or {_BUILD}; else bring Docker to the new nodes, too.")

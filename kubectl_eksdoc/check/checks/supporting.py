@@ -24,7 +24,7 @@ CLOSE_DAYS = 30
 
 
 _ONWARD = (
-    Remedy("Upgrade to a version with standard support; each step has its own line in the way.", when=When.TOMORROW),
+    Remedy("Upgrade to a version with standard support; each step has its own line in the way.", when=When.LATER),
 )
 
 

@@ -165,7 +165,7 @@ def _unanswered(hooks: list[Webhook], whom: _Whom, why: str) -> Finding:
             Remedy(
                 "If what it belongs to is gone, take the configuration away.",
                 in_turn(saved(word, first.configuration, ""), kubectl("delete", word, first.configuration)),
-                When.TOMORROW,
+                When.LATER,
             ),
         ),
     )
@@ -201,10 +201,12 @@ def _caught(hooks: list[Webhook], caught: Mapping[str, str], behind: Backends) -
         (*(f"{each}: {harm}" for each, harm in caught.items()), *map(_named, hooks), *_conditional(hooks), who),
         (
             Remedy(
-                f"Leave out {_SYSTEM} and {_NODE_LEASES} by namespaceSelector, and name in its rules what it is for; "
-                "rules for nodes are left out by no namespaceSelector.",
+                (
+                    f"Leave out {_SYSTEM} and {_NODE_LEASES} by namespaceSelector, and list only what it needs in its "
+                    "rules; a namespaceSelector does not exclude rules for nodes."
+                ),
                 kubectl("get", first.configuration_kind.lower(), first.configuration, "", "-o", "yaml"),
-                When.TOMORROW,
+                When.LATER,
             ),
         ),
         "what their matchConditions leave out" if maybe else "",

@@ -163,7 +163,8 @@ def _for_reading(rights: Sequence[Right], command: str) -> str:
     role = f"eksdoc-{command.replace(' ', '-')}"
     return (
         f"Without {' and '.join(str(r) for r in rights if r.required)} in all namespaces nothing can be checked. "
-        "An administrator can allow all that this command reads, and bind it with kubectl create clusterrolebinding:\n    kubectl create "
+        "An administrator can allow all that this command reads, and bind it with kubectl create clusterrolebinding:\n"
+        "    kubectl create "
         f"clusterrole {role} --verb=list --resource={served}\nWhere the cluster has them, also {custom}."
     )
 

@@ -193,16 +193,18 @@ def _asking_ready(facts: DnsFacts) -> Remedy:
     ready = "see that the Corefile has the plugin ready first"
     if has_what_came_by_1_11(facts.addon):
         return Remedy(
-            "The add-on brings a probe that asks /ready, and another client has changed it. Have EKS set it again, and "
-            f"{ready}. What that would reset besides:",
+            (
+                "The add-on brings a probe that asks /ready, and another client has changed it. Have EKS set "
+                f"it again, and {ready}. It would also reset:"
+            ),
             "kubectl eksdoc addon-diff coredns --resolve-conflicts OVERWRITE",
-            When.TOMORROW,
+            When.LATER,
         )
     if facts.self_managed:
-        return Remedy(f"Have its manifest or chart ask /ready on port 8181, and {ready}.", when=When.TOMORROW)
+        return Remedy(f"Have its manifest or chart ask /ready on port 8181, and {ready}.", when=When.LATER)
     return Remedy(
         f"Update the add-on (v1.9.3-eksbuild.3, v1.10.1-eksbuild.6 and later ask /ready), and {ready}.",
-        when=When.TOMORROW,
+        when=When.LATER,
     )
 
 

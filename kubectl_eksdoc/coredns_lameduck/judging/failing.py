@@ -88,7 +88,7 @@ def _pods(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
         Severity.HIGH if ready else Severity.CRITICAL,
         Status.FAIL,
         DEPLOYMENT,
-        f"{len(ready)} of {wanted} pods are Ready" + ("" if ready else ": nobody answers"),
+        f"{len(ready)} of {wanted} pods are Ready" + ("" if ready else ": DNS lookups fail"),
         (*(f"{pod.name}: {pod.not_ready_because or pod.phase}" for pod in bad), *untold),
         _first_aid(facts, bad, len(ready), wanted),
     )
@@ -154,7 +154,7 @@ def _out_of_memory(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
                 Remedy(
                     "Raise resources.limits.memory: in the add-on's configuration values, not by kubectl edit.",
                     "kubectl eksdoc addon-diff coredns",
-                    When.TOMORROW,
+                    When.LATER,
                 ),
             ),
         )
@@ -177,7 +177,7 @@ _LATELY_S = 3600
 
 
 def _lately(facts: DnsFacts, pod: Pod, runs: Runs) -> bool:
-    """A restart of last month is nobody's business tonight."""
+    """A restart of last month is nobody's business now."""
     if runs is not Runs.RUNNING or not pod.ready or pod.ready_at is None:
         return True
     return (facts.cluster.observed_at - pod.ready_at).total_seconds() < _LATELY_S

@@ -127,7 +127,7 @@ def _passes(allowed: Budget) -> str:
 
 
 _MEASURE = Remedy(
-    "Measure whether answers are lost as it is.", "kubectl eksdoc coredns-lameduck --measure=rollout", When.TOMORROW
+    "Measure whether answers are lost as it is.", "kubectl eksdoc coredns-lameduck --measure=rollout", When.LATER
 )
 
 
@@ -157,7 +157,7 @@ def _more_grace(allowed: Budget, lameduck: float, give: str = "Give") -> Remedy:
         "takes it back.",
         "kubectl patch deployment coredns -n kube-system --type merge -p "
         f'\'{{"spec":{{"template":{{"spec":{{"terminationGracePeriodSeconds":{needed}}}}}}}}}\'',
-        When.TOMORROW,
+        When.LATER,
     )
 
 

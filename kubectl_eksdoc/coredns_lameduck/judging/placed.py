@@ -149,7 +149,7 @@ def _all_in(facts: DnsFacts, said: str, severity: Severity) -> Finding:
         said,
         remedy=(
             Remedy("See why: which nodes it may go to.", f"kubectl get pods -n {SYSTEM} -l k8s-app=kube-dns -o wide"),
-            Remedy("Its placement.", place_elsewhere(facts.self_managed), When.TOMORROW),
+            Remedy("Its placement.", place_elsewhere(facts.self_managed), When.LATER),
         ),
     )
 
@@ -225,7 +225,7 @@ def _replicas(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
         + f"; EKS's formula wants {wanted} for {len(facts.cluster.nodes)} nodes",
         remedy=(
             Remedy("Scale it up.", scale_to(wanted)),
-            *(() if facts.self_managed else (Remedy("Have the add-on scale it.", scaler, When.TOMORROW),)),
+            *(() if facts.self_managed else (Remedy("Have the add-on scale it.", scaler, When.LATER),)),
         ),
     )
 
@@ -241,7 +241,7 @@ def _not_spread(facts: DnsFacts) -> Finding:
                 if facts.self_managed
                 else f"The add-on's configuration has topologySpreadConstraints{since}; --place sets them as well.",
                 "" if facts.self_managed else place_elsewhere(False),
-                When.TOMORROW,
+                When.LATER,
             ),
         ),
     )

@@ -117,9 +117,9 @@ def _line(node: SlowNode) -> str:
 
 def _remedies(nodes: Sequence[SlowNode]) -> Iterator[Remedy]:
     for budget in sorted({node.budget for node in nodes if node.budget}):
-        yield Remedy(f"Let more pods of budget {budget} be away at a time.", when=When.TOMORROW)
+        yield Remedy(f"Let more pods of budget {budget} be away at a time.", when=When.LATER)
     for pod in sorted({node.pods[0] for node in nodes if not node.budget}):
-        yield Remedy(f"Give pod {pod} a shorter grace period in its template.", when=When.TOMORROW)
+        yield Remedy(f"Give pod {pod} a shorter grace period in its template.", when=When.LATER)
 
 
 # What one step of relaxing would save: the drain run again in virtual time with one more of what binds.

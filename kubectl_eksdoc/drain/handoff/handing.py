@@ -109,4 +109,4 @@ def _placeholders(advice: Advice, leave: Iterable[Step]) -> Iterable[str]:
     words = {word for command in commands for word in command.replace('"', " ").split()}
     for placeholder, what in _STANDS_FOR.items():
         if placeholder in words:
-            yield f"{placeholder} in these commands stands for {what}, which could not be told: put it in"
+            yield f"{placeholder} in these commands stands for {what}, which is unknown: fill it in"

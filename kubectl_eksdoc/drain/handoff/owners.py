@@ -139,8 +139,8 @@ def _self_managed(leaving: Departure) -> Advice:
     first = next((i for target in leaving.targets if (i := instance_id(target.node))), "")
     if not first:
         return Advice(
-            (Step("Not known: none of these nodes names an EC2 instance. Whoever made them makes new ones."),),
-            (Step("Not known either: whoever made them ends them."),),
+            (Step("Unknown: none of these nodes names an EC2 instance. Their creator makes new ones."),),
+            (Step("Also unknown: their creator terminates them."),),
         )
     more = len(leaving.emptied) or len(leaving.targets)
     query = "--query 'AutoScalingInstances[0].AutoScalingGroupName' --output text"

@@ -71,7 +71,7 @@ def _keep_away(survey: Survey, pod: Pod) -> Remedy:
     return Remedy(
         "Change the template so that a cordon keeps it away (remove the toleration, or spec.nodeName).",
         kubectl("edit", filters.word_of(owner), owner.name, pod.namespace),
-        When.TOMORROW,
+        When.LATER,
     )
 
 
@@ -205,7 +205,7 @@ def _second_backend(survey: Survey, pod: Pod) -> Remedy:
     return second or Remedy(
         "Run a second one on a node that is not drained, best by a Deployment of two replicas, and wait until it is "
         "Ready.",
-        when=When.TOMORROW,
+        when=When.LATER,
     )
 
 

@@ -71,7 +71,7 @@ def _never_allows(survey: Survey, budget: Budget, counted: Sequence[Pod]) -> Ite
         yield Remedy(
             f"Have its owners change the budget to let one pod go. {_way_back(budget)}",
             _change(budget, loosened),
-            When.TOMORROW,
+            When.LATER,
         )
     else:
         yield Remedy(
@@ -83,7 +83,7 @@ def _never_allows(survey: Survey, budget: Budget, counted: Sequence[Pod]) -> Ite
                 commands.saved("pdb", budget.name, budget.namespace),
                 commands.kubectl("delete", "pdb", budget.name, budget.namespace),
             ),
-            When.TOMORROW,
+            When.LATER,
         )
     if _jobs_only(counted):
         yield _let_finish(budget)
@@ -182,7 +182,7 @@ def _unhealthy(budget: Budget, counted: Sequence[Pod]) -> Iterable[Remedy]:
             commands.patch(
                 "pdb", budget.name, budget.namespace, '{"spec": {"unhealthyPodEvictionPolicy": "AlwaysAllow"}}'
             ),
-            When.TOMORROW,
+            When.LATER,
         )
 
 
@@ -193,11 +193,11 @@ def _without_scale(survey: Survey, budget: Budget, counted: Sequence[Pod]) -> It
         yield Remedy(
             f"{text} An absolute minAvailable needs no scale: use one that lets one pod go. {_way_back(budget)}",
             _change(budget, loosened),
-            When.TOMORROW,
+            When.LATER,
         )
     else:
         show = commands.kubectl("describe", "pdb", budget.name, budget.namespace)
-        yield Remedy(f"{text} Have its owners fix the budget.", show, When.TOMORROW)
+        yield Remedy(f"{text} Have its owners fix the budget.", show, When.LATER)
     if _jobs_only(counted):
         yield _let_finish(budget)
 

@@ -184,7 +184,7 @@ def on_instances(of: Behind) -> Fix | None:
         )
     return Fix(
         INSTANCE_OPTIONS,
-        When.TONIGHT,
+        When.NOW,
         f"Give {'the running instance' if count == 1 else f'the {count} running instances'} a hop limit of {of.hops}, "
         "as they run: no node is replaced and no pod restarted",
         tuple(_modify(of, one.instance, one.hop_limit, None if one.before.endpoint else True) for one in each),
@@ -240,7 +240,7 @@ def on_class(of: Behind) -> Fix | None:
     back = "null" if said.hop_limit is None else str(said.hop_limit)
     return Fix(
         NODE_CLASS,
-        When.TOMORROW,
+        When.LATER,
         f"Give EC2NodeClass {name} a hop limit of {of.hops}",
         (patch(KIND, name, "", _spec(str(act.hop_limit), "enabled" if switch else ""), *where),),
         (patch(KIND, name, "", _spec(back, "disabled" if switch else ""), *where),),

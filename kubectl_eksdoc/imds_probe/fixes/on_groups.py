@@ -29,7 +29,7 @@ def replaced(of: Behind) -> Fix:
     named = ("--nodegroup", of.alike.name) if of.alike.name else of.alike.nodes
     return Fix(
         REPLACE_NODES,
-        When.TOMORROW,
+        When.LATER,
         f"Replace these nodes: the next one is in order already, as {of.alike.next.by} says",
         (shell("kubectl", "eksdoc", "drain", "run", *named, *of.where.in_context),),
         (),
@@ -52,7 +52,7 @@ def new_group(of: Behind, group: NodeGroup) -> Fix:
     create = ("--cli-input-json", f"file://{file}", "--launch-template", f"name={name},version=1")
     return Fix(
         NEW_GROUP,
-        When.TOMORROW,
+        When.LATER,
         f"Make node group {name} beside {group.name}, from a launch template with a hop limit of {of.hops}, drain "
         f"{group.name} onto it, and delete {group.name}",
         (
@@ -93,7 +93,7 @@ def new_group_by_eksctl(of: Behind, name: str) -> Fix | None:
     new = f"{name}-imds"
     return Fix(
         NEW_GROUP,
-        When.TOMORROW,
+        When.LATER,
         f"Declare node group {new} like {name} in the ClusterConfig, with disablePodIMDS: false, create it, and delete "
         f"{name}: eksctl changes no template of a group that is there",
         (

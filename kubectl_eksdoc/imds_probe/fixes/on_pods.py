@@ -78,7 +78,7 @@ def _again(of: Behind, sure: Sequence[AffectedPod]) -> Fix | None:
         return None
     return Fix(
         RESTART_PODS,
-        When.TONIGHT,
+        When.NOW,
         ("Recreate these pods: their service accounts have got a role by EKS Pod Identity since they started"),
         tuple(each.rollout("restart", of.where) for each in workloads),
         (),
@@ -101,7 +101,7 @@ def _role(of: Behind, sure: Sequence[AffectedPod]) -> Fix | None:
     count = len(accounts)
     return Fix(
         OWN_ROLE,
-        When.TOMORROW,
+        When.LATER,
         (
             f"Give {'the service account' if count == 1 else f'the {count} service accounts'} of these pods a role by "
             "EKS Pod Identity, with the policies that each needs, and recreate the pods"
@@ -134,7 +134,7 @@ def _by_irsa(
     forth = [line for account in accounts for line in _annotated(of.where, *account)]
     return Fix(
         OWN_ROLE,
-        When.TOMORROW,
+        When.LATER,
         (
             f"Give {'the service account' if count == 1 else f'the {count} service accounts'} of these pods a role by "
             "IRSA (Fargate has no EKS Pod Identity), and recreate the pods"
@@ -226,7 +226,7 @@ def _flags(of: Behind, sure: Sequence[AffectedPod]) -> Fix | None:
     workloads = sorted(lines)
     return Fix(
         CONTROLLER_FLAGS,
-        When.TONIGHT,
+        When.NOW,
         f"Tell {', '.join(f'{each.namespace}/{each.name}' for each in workloads)} {' and '.join(sorted(given))}, so "
         "that it does not ask the metadata service for it",
         tuple(lines[each] for each in workloads),

@@ -52,7 +52,7 @@ def on_group_template(of: Behind, group: NodeGroup, template: TemplateVersion) -
     )
     return Fix(
         TEMPLATE_VERSION,
-        When.TOMORROW,
+        When.LATER,
         f"Make a version of launch template {template.name or template.id} with a hop limit of {of.hops}, and update "
         f"node group {group.name} to it",
         (_create(of, template, act.after), _with_template(update, act) + _VERSION, _wait(of, group)),
@@ -111,7 +111,7 @@ def on_scaling_template(of: Behind, group: ScalingGroup, ref: TemplateRef, templ
     forth, back = used
     return Fix(
         TEMPLATE_VERSION,
-        When.TOMORROW,
+        When.LATER,
         f"Make a version of launch template {template.name or template.id} with a hop limit of {of.hops} for what auto "
         f"scaling group {group.name} launches next",
         (_create(of, template, said), *forth),

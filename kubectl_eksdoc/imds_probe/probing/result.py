@@ -199,7 +199,7 @@ def _evidence(plan: ProbePlan, same: Sequence[ProbedNode]) -> Iterator[str]:
 _SOME = 5
 _AGAIN = Remedy("Fix what kept the pod from running, or test another node of that kind (node/NAME).")
 _MEANT = "Keep it where no pod is affected, as AWS recommends. Which pods are affected, and what {} hops would take:"
-_LATER = Remedy("Give what calls AWS a role of its own (EKS Pod Identity or IRSA).", when=When.TOMORROW)
+_LATER = Remedy("Give what calls AWS a role of its own (EKS Pod Identity or IRSA).", when=When.LATER)
 _REMEDIES: Mapping[Cause, tuple[Remedy, ...]] = {
     Cause.BLOCKED: (
         Remedy(

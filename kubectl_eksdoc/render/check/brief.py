@@ -43,7 +43,7 @@ def _deciding(plan: CheckPlan, number: int, of: RootCause, waits: str, look: Loo
     first, *others = wrap(shown(said, look), look.columns, head, rest)
     yield look.paint(first, tone)
     yield from others
-    when = f"{of.do.when.value}: " if of.do.when is When.TOMORROW else ""
+    when = f"{of.do.when.value}: " if of.do.when is When.LATER else ""
     yield from wrap(shown(f"→ {when}{of.do.text}", look), look.columns, rest, rest + MARGIN)
     yield f"{rest}{MARGIN}{shown(of.do.command, look)}"
 

@@ -84,7 +84,7 @@ def _finding(found: Finding) -> list[str]:
     lines = [f"- {escape(each)}" for each in found.evidence]
     lines += [f"- missing: {escape(found.missing)}"] if found.missing else []
     for each in found.remedy:
-        when = f"{each.when.value}: " if each.when is When.TOMORROW else ""
+        when = f"{each.when.value}: " if each.when is When.LATER else ""
         lines += ["", f"{escape(f'{when}{each.text}')}"]
         lines += ["", *block([each.command])] if each.command else []
     return folded(summary, lines) or [f"- {escape(summary)}"]

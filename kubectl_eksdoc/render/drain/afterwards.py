@@ -73,7 +73,7 @@ def comparison(options: Sequence[Option]) -> Drawn:
     ]
     for title, name in _PODS:
         rows.append([title, *(counted(n, "pod") if (n := len(getattr(o, name))) else NONE for o in options)])
-    rows.append(["way back", *(o.way_back for o in options)])
+    rows.append(["rollback", *(o.way_back for o in options)])
     return columns, rows
 
 

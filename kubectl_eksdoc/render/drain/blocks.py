@@ -18,7 +18,7 @@ _QUOTED = re.compile(r"(?<!\w)'[^']*'(?!\w)")
 _JOIN = "\x00"
 """Stands for a space where a line must not break; clean text holds none."""
 
-_WHEN_WIDTH = len(When.TOMORROW.value) + 1
+_WHEN_WIDTH = len(When.LATER.value) + 1
 
 
 def block(group: Group, look: Look, advice: Sequence[Advice] | None = None) -> list[str]:

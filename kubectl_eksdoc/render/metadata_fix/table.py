@@ -118,7 +118,7 @@ def _rows(alike: NodesAlike, choice: Choice) -> Iterator[Row]:
         yield [
             alike.label,
             Cell(each.name, Tone.TITLE),
-            Cell(each.when.value, Tone.GOOD if each.when is When.TONIGHT else None),
+            Cell(each.when.value, Tone.GOOD if each.when is When.NOW else None),
             *(str(count or "-") for count in (blast.nodes, blast.pods, blast.instances)),
             "--apply" if each.act is not None else "you",
         ]

@@ -16,7 +16,7 @@ from tests.cli.run.served import Machine
 from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions
 
-RUN = ("drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1", "--run-id", "tonight")
+RUN = ("drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1", "--run-id", "now")
 
 
 @pytest.fixture
@@ -32,14 +32,14 @@ def test_told_to_end_it_is_to_be_started_again_until_it_is_over(seen: Evictions,
         one.out.until("Z  evicted")
         times[0] = 1
     assert one.code == 130 and TOLD_TO_END in one.out.getvalue()
-    assert "run tonight, journal in namespace kube-system" in one.err.getvalue()
+    assert "run now, journal in namespace kube-system" in one.err.getvalue()
     second = other.run(*RUN)
     assert second.code in (0, 1), second.err
     assert len(seen.of) == 16 and max(seen.of.values()) == 1
     again = one.run(*RUN)
     assert again.code == 0 and "run tonight has ended already: done" in again.err and again.out == ""
     assert len(seen.of) == 16
-    assert "tonight" in other.run("drain", "status").out
+    assert "now" in other.run("drain", "status").out
 
 
 def test_an_outage_ends_no_run() -> None:

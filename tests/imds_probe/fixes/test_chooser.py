@@ -80,7 +80,7 @@ def test_each_kind_has_its_own(kind: str, expected: list[str]) -> None:
 
 def test_running_instances_are_changed_tonight_and_go_back() -> None:
     found = fix(cloud("managed", "managed"), INSTANCE_OPTIONS)
-    assert found.when is When.TONIGHT and found.blast.size == (0, 0, 2)
+    assert found.when is When.NOW and found.blast.size == (0, 0, 2)
     assert found.commands[0] == (
         "aws ec2 modify-instance-metadata-options --instance-id i-00000000 --http-put-response-hop-limit 2 "
         "--region eu-west-1"
@@ -140,7 +140,7 @@ def test_a_template_keeps_all_that_it_says_and_the_ami_stays() -> None:
     assert "--kubernetes-version 1.30 --release-version 1.30.0-20261101" in update
     assert update.endswith(f'--launch-template id={OWN.id},version="$VERSION"') and "nodegroup-active" in wait
     assert found.back[0].endswith(f"id={OWN.id},version=3") and "--release-version" in found.back[0]
-    assert found.blast.size == (1, 1, 0) and "33 % at a time" in found.blast.how and found.when is When.TOMORROW
+    assert found.blast.size == (1, 1, 0) and "33 % at a time" in found.blast.how and found.when is When.LATER
     assert isinstance(found.act, OnTemplate) and found.act.after == replace(said, hop_limit=2)
 
 

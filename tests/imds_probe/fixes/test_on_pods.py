@@ -52,7 +52,7 @@ def chosen(
 def test_the_load_balancer_controller_is_told_region_and_vpc() -> None:
     found = chosen(controller(), started=Started(("--cluster-name=prod",)))
     flags = found.named(CONTROLLER_FLAGS)
-    assert flags is not None and flags.when is When.TONIGHT and flags.blast.size == (0, 1, 0)
+    assert flags is not None and flags.when is When.NOW and flags.blast.size == (0, 1, 0)
     (patch,) = flags.commands
     test, *adds = json.loads(shlex.split(patch)[-1])
     assert test == {"op": "test", "path": "/spec/template/spec/containers/0/image", "value": LBC}
@@ -81,7 +81,7 @@ def test_a_vpc_that_is_not_known_makes_no_line() -> None:
 def test_a_role_by_pod_identity_with_its_agent_and_back() -> None:
     scaler = controller("cluster-autoscaler", "registry.k8s.io/autoscaling/cluster-autoscaler:v1.30.0")
     fix = chosen(scaler, started=Started(("--cloud-provider=aws",))).named(OWN_ROLE)
-    assert fix is not None and fix.when is When.TOMORROW
+    assert fix is not None and fix.when is When.LATER
     agent, role, associate, restart = fix.commands
     assert "create-addon" in agent and "eks-pod-identity-agent" in agent
     assert role.startswith("ROLE=$(aws iam create-role --role-name prod-kube-system-cluster-autoscaler")

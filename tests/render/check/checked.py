@@ -29,7 +29,7 @@ SKEW = Finding(
     Subject("Nodegroup", "blue"),
     "2 nodes are too old",
     ("blue-1, blue-2",),
-    (Remedy("Upgrade them.", "kubectl get nodes"), Remedy("Think.", when=When.TOMORROW)),
+    (Remedy("Upgrade them.", "kubectl get nodes"), Remedy("Think.", when=When.LATER)),
 )
 UNFIT = Finding(
     Code.of("check-addon-unfit"),

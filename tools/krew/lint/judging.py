@@ -147,7 +147,7 @@ def _finding(complaint: Complaint, of: Subject) -> Finding:
         of,
         f"{place}{complaint.what}",
         (f"{whose.value}: {source}",),
-        (Remedy(complaint.remedy, when=When.TOMORROW if complaint.advice else When.TONIGHT),),
+        (Remedy(complaint.remedy, when=When.LATER if complaint.advice else When.NOW),),
     )
 
 

@@ -63,7 +63,7 @@ class _Field(Printed):
     why: Text
     confidence: Confidence
     state: past.State
-    """What is there now: what EKS set, what was there before the update, or what another client has set since."""
+    """What is there now: what EKS set, the previous value the update, or what another client has set since."""
     owners: Texts
     """Field managers that have it today."""
     configuration: Text | None
@@ -94,7 +94,7 @@ class _Revisions(Printed):
     after: int
 
 
-class _Tonight(Printed):
+class _Now(Printed):
     """The patch that gives back what was lost, and nothing else."""
 
     patch: _Values
@@ -108,11 +108,11 @@ class _Tonight(Printed):
     """updateStrategy OnDelete: nothing replaces them by itself."""
 
 
-def _tonight(each: past.Templated, context: str) -> _Tonight | None:
+def _now(each: past.Templated, context: str) -> _Now | None:
     if each.patch is None:
         return None
     rollout = each.rollout
-    return _Tonight.filled(
+    return _Now.filled(
         patch=printed(each.patch),
         command=words.patch_command(each, context),
         pods=rollout and rollout.pods,
@@ -132,7 +132,7 @@ class _Template(Printed):
     candidates: tuple[_Revisions, ...]
     """Where it is not known: the steps that it may have been."""
     fields: tuple[_Field, ...]
-    tonight: _Tonight | None
+    now: _Now | None
     """Null where nothing is to be given back, or no patch does it."""
 
 
@@ -147,7 +147,7 @@ def _template(each: past.Templated, context: str) -> _Template:
         why=step.why,
         candidates=(_Revisions.filled(before=before, after=after) for before, after in candidates),
         fields=each.changes,
-        tonight=_tonight(each, context),
+        now=_now(each, context),
     )
 
 
@@ -182,7 +182,7 @@ class _Pods(Printed):
         return cls.filled(facts, recreate=facts.pods, why=facts.says, confidence=facts.sure)
 
 
-class _Tomorrow(Printed):
+class _Later(Printed):
     """Configuration values that keep what was lost, tried as the next update with OVERWRITE."""
 
     values: _Values
@@ -195,12 +195,12 @@ class _Tomorrow(Printed):
     """Null where the values keep nothing, or EKS would refuse them."""
 
 
-def _tomorrow(found: past.Aftermath) -> _Tomorrow | None:
+def later(found: past.Aftermath) -> _Later | None:
     plan = found.keeping
     way = plan.way_out if plan is not None else None
     if plan is None or way is None or not found.lost:
         return None
-    return _Tomorrow.filled(
+    return _Later.filled(
         values=printed(way.values),
         keeps=(str(change.field) for change in way.keeps),
         cannot_keep=(str(change.field) for change in way.cannot),
@@ -226,7 +226,7 @@ class _Addon(Printed):
     without_history: tuple[_WithoutHistory, ...]
     """What EKS wrote with the update or since, and of which the API keeps nothing earlier."""
     pods: tuple[_Pods, ...]
-    tomorrow: _Tomorrow | None
+    later: _Later | None
     """Null where nothing was lost, or nothing takes it again."""
 
 
@@ -242,7 +242,7 @@ def _addon(found: past.Aftermath, context: str) -> _Addon:
         templates=(_template(each, context) for each in found.templated),
         without_history=found.unrecorded,
         pods=found.recreating,
-        tomorrow=_tomorrow(found),
+        later=later(found),
     )
 
 

@@ -1,4 +1,4 @@
-"""``-o table``: what was lost, tonight's patch, tomorrow's values, pods. ``-o wide``: all that changed, too."""
+"""``-o table``: what was lost, the patch for now, the values for later, pods. ``-o wide``: all that changed, too."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def _of(found: Aftermath, context: str, look: Look, full: bool) -> list[list[str
         _summary(found, look, full),
         drawn(title, _table(seen, full), look, full),
         findings(found.findings, "", look, full),
-        *(_tonight(each, context, look) for each in found.templated),
-        _tomorrow(found, look, full),
+        *(_now(each, context, look) for each in found.templated),
+        later(found, look, full),
         _pods(found, look),
         *(_texts(found, look) if full else ()),
     ]
@@ -90,17 +90,17 @@ def _value(value: object, full: bool) -> str:
     return f'"{value}"' if full and isinstance(value, str) and "\n" not in value else value_of(value)
 
 
-def _tonight(each: Templated, context: str, look: Look) -> list[str]:
+def _now(each: Templated, context: str, look: Look) -> list[str]:
     command = words.patch_command(each, context)
     if not command:
         return []
     lines = ["", MARGIN + shown(command, look), ""]
     for text in filter(None, (words.rolls(each), words.OWNER)):
         lines += wrap(shown(text, look), look.columns, MARGIN, MARGIN)
-    return titled(Title("Tonight", ": the patch that gives it back, and changes nothing else"), lines[1:], look)
+    return titled(Title("Now", ": the patch that gives it back, and changes nothing else"), lines[1:], look)
 
 
-def _tomorrow(found: Aftermath, look: Look, full: bool) -> list[str]:
+def later(found: Aftermath, look: Look, full: bool) -> list[str]:
     plan = found.keeping
     way = plan.way_out if plan is not None else None
     if plan is None or way is None or not found.lost:
@@ -109,7 +109,7 @@ def _tomorrow(found: Aftermath, look: Look, full: bool) -> list[str]:
     kept = [change for change in way.keeps if change.field in lost]
     if not way.usable or not kept:
         text = "No configuration values that are known here keep what was lost."
-        return titled(_TOMORROW, wrap(shown(text, look), look.columns, MARGIN), look)
+        return titled(_LATER, wrap(shown(text, look), look.columns, MARGIN), look)
     lines = [MARGIN + shown(commands.update_addon(plan, way), look), ""]
     more = len(way.keeps) - len(kept)
     text = f"They keep {counted(len(kept), 'field')} that the update took"
@@ -121,10 +121,10 @@ def _tomorrow(found: Aftermath, look: Look, full: bool) -> list[str]:
         for versions, arguments in commands.terraform(plan, way):
             lines += ["", f"{MARGIN}Terraform, AWS provider {versions}:"]
             lines += [f"{MARGIN * 2}{shown(line, look)}" for line in arguments.splitlines()]
-    return titled(_TOMORROW, lines, look)
+    return titled(_LATER, lines, look)
 
 
-_TOMORROW = Title("Tomorrow", ": configuration values that keep it")
+_LATER = Title("Later", ": configuration values that keep it")
 
 
 def _pods(found: Aftermath, look: Look) -> list[str]:
