@@ -48,8 +48,8 @@ def verdict(options: MetadataOptions | Unknown | None, hops: int) -> Verdict:
     if options.hop_limit >= hops:
         return Verdict(Reach.REACHABLE, f"{limit}, and {hops} {'is' if hops == 1 else 'are'} needed")
     if options.tokens == OPTIONAL:
-        return Verdict(Reach.V1_ONLY, f"{limit} and {hops} are needed, but IMDSv1 is allowed")
-    return Verdict(Reach.CUT_OFF, f"{limit} and {hops} are needed, and IMDSv2 is required")
+        return Verdict(Reach.V1_ONLY, f"{limit}, but {hops} are needed; IMDSv1 is allowed")
+    return Verdict(Reach.CUT_OFF, f"{limit}, but {hops} are needed, and IMDSv2 is required")
 
 
 class Origin(str, Enum):

@@ -162,7 +162,7 @@ def test_a_log_tells_whatever_ec2_refuses() -> None:
 def test_a_log_that_says_so_names_what_is_lacking_and_what_helps() -> None:
     found = judged(pod(LBC, ready=False), inside(log="failed to get VPC ID"))
     assert found is not None and "lacks the id of its VPC" in found.why and found.line == "failed to get VPC ID"
-    assert "the hop limit is 1 and 2 are needed" in found.where and "--aws-vpc-id" in found.way_out and found.source
+    assert "the hop limit is 1, but 2 are needed" in found.where and "--aws-vpc-id" in found.way_out and found.source
 
 
 def test_one_that_has_a_role_is_not_told_to_get_one() -> None:
