@@ -48,8 +48,8 @@ def verdict(options: MetadataOptions | Unknown | None, hops: int) -> Verdict:
     if options.hop_limit >= hops:
         return Verdict(Reach.REACHABLE, f"{limit}, and {hops} {'is' if hops == 1 else 'are'} needed")
     if options.tokens == OPTIONAL:
-        return Verdict(Reach.V1_ONLY, f"{limit} and {hops} are needed, but IMDSv1 is allowed")
-    return Verdict(Reach.CUT_OFF, f"{limit} and {hops} are needed, and IMDSv2 is required")
+        return Verdict(Reach.V1_ONLY, f"{limit}, but {hops} are needed; IMDSv1 is allowed")
+    return Verdict(Reach.CUT_OFF, f"{limit}, but {hops} are needed, and IMDSv2 is required")
 
 
 class Origin(str, Enum):
@@ -57,6 +57,7 @@ class Origin(str, Enum):
 
     TEMPLATE = "the launch template"
     ACCOUNT = "the account's default"
+    ACCOUNT_V2 = "the account's default of IMDSv2 (confidence: medium)"
     IMAGE = "the AMI (ImdsSupport v2.0)"
     EC2 = "EC2's own default"
 
@@ -90,6 +91,9 @@ Layer = SaidOptions | Unknown
 
 _OF_EC2 = SaidOptions(OPTIONAL, 1, True, False)
 _OF_IMAGE = SaidOptions(REQUIRED, 2)
+_HOPS_OF_V2 = SaidOptions(hop_limit=2)
+"""With IMDSv2 as the account's default and no hop limit anywhere (EC2 user guide, "Set IMDSv2 as the default for the
+account")."""
 
 
 _FAMILY = re.compile(r"([a-z]+)(\d+)[a-z0-9-]*\.")
@@ -113,9 +117,11 @@ def launch(template: Layer, account: Layer, image: Image | Unknown, instance_typ
     The order is that of the EC2 user guide (confidence medium: the model's texts leave room for "other combinations").
     """
     of_image: Layer = image if isinstance(image, Unknown) else _OF_IMAGE if image.v2 else SaidOptions()
+    v2 = isinstance(account, SaidOptions) and account.tokens == REQUIRED
     layers = (
         (Origin.TEMPLATE, template),
         (Origin.ACCOUNT, account),
+        (Origin.ACCOUNT_V2, _HOPS_OF_V2 if v2 else SaidOptions()),
         (Origin.IMAGE, of_image),
         (Origin.EC2, _of_type(instance_type)),
     )

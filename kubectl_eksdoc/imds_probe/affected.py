@@ -82,7 +82,7 @@ def choose(pods: Iterable[Pod], now: datetime, most: int = MOST) -> Chosen:
 def _needs(pod: Pod) -> bool:
     """By what is known without a look; a role of its own may not be the one that it needs."""
     programs = programs_of(pod).values()
-    return any(not each.on_host and needs_of(each, pod, None, has_role=False) for each in programs)
+    return any(needs_of(each, pod, None, has_role=False) for each in programs)
 
 
 def fails(pod: Pod, now: datetime) -> bool:
@@ -127,7 +127,8 @@ def started_of(containers: Sequence[Container]) -> Started | None:
 
 
 def _started(container: Container) -> Started:
-    return Started(container.arguments, container.variables, container.more_variables, container.values)
+    more = container.more_variables, container.values, container.more_secrets
+    return Started(container.arguments, container.variables, *more)
 
 
 def inside(

@@ -40,12 +40,13 @@ def _words(arguments: Sequence[str]) -> list[str]:
 class Started:
     """With what a container of the pod was started: its arguments, and the names of its variables. `more_variables`:
     there are others, from a ConfigMap or a Secret (envFrom), whose names are not known. `values`: of the variables in
-    `TOLD_VARIABLES` that have one in the pod's spec."""
+    `TOLD_VARIABLES` that have one in the pod's spec. `more_secrets`: access keys may be among the others."""
 
     arguments: Sequence[str] = ()
     variables: Sequence[str] = ()
     more_variables: bool = False
     values: tuple[tuple[str, str], ...] = ()
+    more_secrets: bool = False
 
     @property
     def by_shell(self) -> bool:
@@ -201,6 +202,8 @@ def _met(program: Program, need: Need, started: Started | None, has_role: bool) 
         return True
     if started is None:
         return None if names else False
+    if need is Need.CREDENTIALS and started.more_secrets:
+        return None
     answers = [started.given(name) for name in names]
     return True if True in answers else None if None in answers else False
 

@@ -45,7 +45,8 @@ class Container:
     `variables`: names. `more_variables`: others come from a ConfigMap or a Secret as a whole (envFrom), and their names
     are not known. `ended_before`: it is not the first one of its name in this pod; `ended_as` is the kubelet's reason
     for the end of the one before, or of this one if it has ended (``OOMKilled``), "" where there was none. `init`: an
-    init container. `values`: of the variables in `TOLD_VARIABLES`, and of empty ones, if the pod has them itself."""
+    init container. `values`: of the variables in `TOLD_VARIABLES`, and of empty ones, if the pod has them itself.
+    `more_secrets`: some of the others come from a Secret."""
 
     name: str
     image: str = ""
@@ -59,6 +60,7 @@ class Container:
     restarts: int = 0
     init: bool = False
     values: tuple[tuple[str, str], ...] = ()
+    more_secrets: bool = False
 
 
 @dataclass(frozen=True, slots=True, order=True)

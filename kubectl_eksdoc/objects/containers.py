@@ -89,6 +89,7 @@ def _container(given: Described, fares: Fares, init: bool) -> Container:
         fares.restart_count or 0,
         init,
         tuple(_values(given.env or ())),
+        any(b'"secretRef"' in bytes(each) for each in given.env_from or ()),
     )
 
 

@@ -104,6 +104,14 @@ def test_field_by_field_the_strongest_says_it() -> None:
     )
 
 
+@pytest.mark.parametrize("image", [PLAIN, V2, DENIED])
+def test_imdsv2_as_the_default_of_the_account_brings_two_hops(image: Image | Unknown) -> None:
+    found = launch(NOTHING, SaidOptions("required"), image)
+    assert values(found)[:2] == (("required", Origin.ACCOUNT), (2, Origin.ACCOUNT_V2))
+    assert launch(NOTHING, SaidOptions("required", 1), image).hop_limit.value == 1
+    assert launch(SaidOptions(hop_limit=1), SaidOptions("required"), image).hop_limit.value == 1
+
+
 def test_what_is_not_known_leaves_open_only_what_nobody_above_says() -> None:
     found = launch(SaidOptions("required", 2), DENIED, V2)
     assert found.tokens.value == "required" and found.hop_limit.value == 2

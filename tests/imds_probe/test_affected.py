@@ -162,7 +162,7 @@ def test_a_log_tells_whatever_ec2_refuses() -> None:
 def test_a_log_that_says_so_names_what_is_lacking_and_what_helps() -> None:
     found = judged(pod(LBC, ready=False), inside(log="failed to get VPC ID"))
     assert found is not None and "lacks the id of its VPC" in found.why and found.line == "failed to get VPC ID"
-    assert "the hop limit is 1 and 2 are needed" in found.where and "--aws-vpc-id" in found.way_out and found.source
+    assert "the hop limit is 1, but 2 are needed" in found.where and "--aws-vpc-id" in found.way_out and found.source
 
 
 def test_one_that_has_a_role_is_not_told_to_get_one() -> None:
@@ -180,7 +180,7 @@ def test_a_role_by_pod_identity_comes_as_the_pod_is_made_anew() -> None:
     identities = frozenset({PodIdentity("shop", "cart")})
     assert effect(pod(), identities=identities) is None
     found = judged(pod(AUTOSCALER), inside(log=NO_ROLE), identities=identities)
-    assert found is not None and found.way_out.startswith("make it anew")
+    assert found is not None and found.way_out.startswith("recreate it")
     assert effect(pod(), identities=frozenset({PodIdentity("other", "cart")})) is NO_NEED
     assert effect(pod(), identities=Unknown("denied")) is NO_NEED
 

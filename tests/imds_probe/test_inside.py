@@ -31,8 +31,9 @@ def names(*pods: Pod, most: int = 9) -> list[str]:
 
 def test_who_is_worth_a_look() -> None:
     assert names(pod()) == [] and names(pod(image=LBC)) == ["p"]
-    node = a_pod("node", namespace="shop", calls=Calls(images=("eks/amazon-k8s-cni:v1",)), owner="DaemonSet/aws-node")
-    assert names(node) == [], "it comes with the network of its host"
+    node = pod("node", image="eks/amazon-k8s-cni:v1")
+    assert names(replace(node, calls=replace(node.calls, host_network=True))) == []
+    assert names(node) == ["node"], "it comes with the network of its host, and was not given it"
     assert names(pod(image=LBC, host=True)) == [] and names(pod(image=LBC, phase="Succeeded")) == []
     assert names(pod(ready=False)) == ["p"] and names(pod(ready=False, node="")) == []
 

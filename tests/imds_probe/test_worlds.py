@@ -235,7 +235,7 @@ def test_pods_that_could_not_be_read_for_one_reason_are_one_finding() -> None:
     world.pods = [pod(name, "shop/web:1", ready=False) for name in ("one", "two")]
     world.inside = {each.key: Inside(unknown=(Unknown(f"there is no log of {each.name}"),)) for each in world.pods}
     assert [each.code for each in of(world).findings if each.status is Status.UNKNOWN] == [Code.of("imds-pods-unread")]
-    assert told(of(world))["imds-pods-unread"].message.startswith("2 pods could not be looked into")
+    assert told(of(world))["imds-pods-unread"].message.startswith("2 pods could not be read")
 
 
 def test_tokens_that_become_required_are_a_finding_of_their_own() -> None:

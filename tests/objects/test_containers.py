@@ -54,7 +54,9 @@ def test_with_what_it_was_started() -> None:
     told += [{"name": "AWS_DEFAULT_REGION", "valueFrom": {"configMapKeyRef": {}}}]
     assert only({}, env=told).values == (("AWS_REGION", ""), ("AWS_EC2_METADATA_DISABLED", "true")), "no other value"
     assert only({}, env=[{"name": "REGION", "value": ""}, told[2]]).values == (("REGION", ""),), "it is given nothing"
-    assert only({}, envFrom=[{"secretRef": {"name": "s"}}]).more_variables and not only({}, envFrom=[]).more_variables
+    secret, other = (only({}, envFrom=[{kind: {"name": "s"}}]) for kind in ("secretRef", "configMapRef"))
+    assert secret.more_variables and not only({}, envFrom=[]).more_variables
+    assert secret.more_secrets and other.more_variables and not other.more_secrets
 
 
 _ANY = some.recursive(

@@ -108,7 +108,7 @@ class _Group(Printed):
     now: _Service
     next: _Service
     changed: bool
-    """The running nodes have something else than what makes them would give today."""
+    """The running nodes have other options than new nodes get."""
     pods: _Pods
     fixes: tuple[FixChoice, ...]
     """What can be done, what moves least first."""

@@ -114,8 +114,14 @@ def _cause(alike: NodesAlike) -> str:
     if isinstance(alike.now.options, Unknown) or isinstance(alike.next.options, Unknown):
         return ""
     if alike.by_hand:
-        return "; what makes them would give other options today"
-    return f" (by {alike.next.by})"
+        return "; new nodes get other options"
+    return f" ({_by(alike)})"
+
+
+def _by(alike: NodesAlike) -> str:
+    """Whose doing the next node's options are, each with its own or all at once."""
+    by = alike.next.by
+    return by if by.startswith(("hop limit by", "tokens by")) else f"by {by}"
 
 
 def _next(alike: NodesAlike) -> str:
@@ -124,7 +130,7 @@ def _next(alike: NodesAlike) -> str:
     if not alike.by_hand and not isinstance(alike.now.options, Unknown):
         return "The next node will be the same."
     how = "still " if alike.later.reach is alike.here.reach else ""
-    return f"On the next node they {how}{_DO[alike.later.reach]}, as {alike.later.why} (by {alike.next.by})."
+    return f"On the next node they {how}{_DO[alike.later.reach]}, as {alike.later.why} ({_by(alike)})."
 
 
 _TONES = {

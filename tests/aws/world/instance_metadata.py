@@ -34,9 +34,11 @@ _group_version: ContextVar[str | None] = ContextVar("group_version", default=Non
 def effective(
     call: Mapping[str, Any], template: Mapping[str, Any], account: Mapping[str, Any], image_v2: bool
 ) -> dict[str, Any]:
-    """The options of a new instance, field by field: call, template, account's default, image, EC2's default."""
+    """The options of a new instance, field by field: call, template, account's default (of IMDSv2: two hops),
+    image, EC2's default."""
     image = IMAGE_V2 if image_v2 else {}
-    layers = (EC2_DEFAULT, image, account, template, call)
+    of_v2 = {"HttpPutResponseHopLimit": 2} if account.get("HttpTokens") == "required" else {}
+    layers = (EC2_DEFAULT, image, of_v2, account, template, call)
     return {name: value for layer in layers for name, value in layer.items() if name in _FIELDS and value is not None}
 
 

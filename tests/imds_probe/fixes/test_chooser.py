@@ -206,7 +206,7 @@ def test_nested_networks_need_three_and_eksctl_knows_none() -> None:
 
 def test_nobody_changes_auto_mode() -> None:
     found = choice(cloud("auto"))
-    assert not found.fixes and "nobody can change" in found.cannot[0]
+    assert not found.fixes and "cannot be changed" in found.cannot[0]
 
 
 def test_a_scaling_group_launches_from_what_its_version_means() -> None:

@@ -116,7 +116,7 @@ def test_what_is_made_first_owns_the_rest() -> None:
         (PodStand("p", "Running"), Now.WAIT),
         (PodStand("p"), Now.WAIT),
         (PodStand("p", waiting="ContainerCreating"), Now.WAIT),
-        (None, "somebody deleted the pod"),
+        (None, "the pod was deleted"),
         (PodStand("p", "Failed", "OutOfcpu", "Pod was rejected"), "the node has no room for it (OutOfcpu: Pod was"),
         (PodStand("p", "Failed", "DeadlineExceeded", "x", ended=137), "the kubelet refused or ended it (DeadlineExc"),
         (PodStand("p", "Failed", ended=128, ended_by="StartError", message="no sh"), "cannot be started (StartError"),

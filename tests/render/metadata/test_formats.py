@@ -84,7 +84,7 @@ def test_ascii_is_ascii() -> None:
 @pytest.mark.parametrize(
     ("pod", "said"),
     [
-        ("controller", "does not reach the instance metadata service: the hop limit is 1 and 2 are needed"),
+        ("controller", "does not reach the instance metadata service: the hop limit is 1, but 2 are needed"),
         ("controller", "broken now: its log says that it lacks the id of its VPC"),
         ("scaler", "will break: it looks for its region there; way out: set AWS_REGION"),
         ("fine", "it has a role of its own by Pod Identity"),
