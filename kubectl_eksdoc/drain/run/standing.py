@@ -34,15 +34,16 @@ class Standing:
     """`at_s` since the run began. `pods` are to go in all, `gone` of them have; `leaving` (ns/name) were asked for and
     go whatever this run does.
 
-    Nodes: `done` came to their end empty or gone, `half` are begun and not empty, each with how many of its pods are
-    left; `cordoned` are cordoned and not begun, `cordoned_only` are targets that are not drained; `alone` were left
-    alone. `held` and `stopped`: why nothing more is
-    asked for; `paused`: because somebody wants it so. `left_s`: about so long it still takes, None where nobody can
-    tell; `slow_left_s`: if pods of the `unmeasured` workloads, of which none was seen to stop, take all of their grace
-    periods; `planned_s`: so long it was planned to take in all. `budgets`: those that the plan takes from, as they are
-    now; `pending`: replacements without a node; `coming`: those that have one and are not Ready, with the kubelet's
-    reason, or the readiness gates (of load balancers' targets) that they wait for. `unready` (ns/name): those that
-    the run waits for, once every node is done. `why`: what it waits for in full, what holds all of it first.
+    Nodes: `done` came to their end empty or gone, `half` are begun and not empty, each with how many of its pods
+    are left; `cordoned` are cordoned and not begun, `cordoned_only` are targets that are not drained; `alone` were
+    left alone. `held` and `stopped`: why nothing more is asked for; `paused`: because somebody wants it so.
+    `left_s`: about so long it still takes, None where nobody can tell; `slow_left_s`: if pods of the `unmeasured`
+    workloads, of which none was seen to stop, take all of their grace periods; `left_of`: the same by node, until
+    it is done; `planned_s`: so long it was planned to take in all. `budgets`: those that the plan takes from, as
+    they are now; `pending`: replacements without a node; `coming`: those that have one and are not Ready, with the
+    kubelet's reason, or the readiness gates (of load balancers' targets) that they wait for. `unready` (ns/name):
+    those that the run waits for, once every node is done. `why`: what it waits for in full, what holds all of it
+    first.
     """
 
     at_s: float
@@ -68,6 +69,7 @@ class Standing:
     slow_left_s: float | None = None
     unmeasured: int = 0
     why: tuple[Reason, ...] = ()
+    left_of: tuple[tuple[str, float], ...] = ()
 
     @property
     def said(self) -> str:
@@ -132,6 +134,7 @@ def standing(engine: Engine, remaining: Remaining, now_s: float) -> Standing:
         left_s=None if left is None else left.seconds + soaks_s,
         slow_left_s=None if left is None else left.slow_s + soaks_s,
         unmeasured=0 if left is None else left.unmeasured,
+        left_of=() if left is None or soaks_s else left.nodes,
         planned_s=remaining.planned_s,
         budgets=tuple(_in_use(engine)),
         pending=tuple(Waiting(pod.key, pod.not_ready_because) for pod in engine.pending),
