@@ -170,14 +170,14 @@ def next_group(model: Model, drained: Collection[str]) -> Found | str:
     known = model.facts.nodes
     groups: dict[str, set[str]] = defaultdict(set)
     for name in (known.behind | known.old_images) - set(drained):
-        if not known.nodes[name].unschedulable:
+        if known.nodes[name].group and not known.nodes[name].unschedulable:
             groups[known.nodes[name].group].add(name)
     if not groups:
         if parse(model.facts.cluster.identity.server_version) is None:
             return "the control plane's version is not known, so neither is whether a kubelet is older"
-        return "no other node that takes pods has an older kubelet or AMI, as far as is read"
+        return "no group has another node that takes pods and has an older kubelet or AMI, as far as is read"
     group = min(groups)
-    return _more(frozenset(), groups[group], f"of {group or 'no group'} with an older kubelet or AMI")
+    return _more(frozenset(), groups[group], f"of {group} with an older kubelet or AMI")
 
 
 def _old_kubelets(model: Model, now: frozenset[str]) -> Found | str:

@@ -221,7 +221,7 @@ class _Rest:
     def _missing(self) -> tuple[Counter[str], Counter[str]]:
         """How many replacements are not Ready, by the uid of their owner, and how many of them there are already."""
         missing = Counter(_owner(flight.pursuit.pod) for flight in self._flights if _is_replaced(flight))
-        missing.subtract(each.owner for each in self._engine.arrivals if each.ready_s is not None)
+        missing.subtract(each.owner for each in self._engine.arrivals.values() if each.ready_s is not None)
         return missing, Counter(_owner(pod) for pod in self._engine.unready)
 
     def _holds_s(

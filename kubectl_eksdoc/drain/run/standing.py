@@ -338,16 +338,14 @@ def _of_ends(engine: Engine, usual: Mapping[str, float], now_s: float) -> Iterat
 
 
 def _state(engine: Engine, pod: Pod, now_s: float) -> str:
-    """``replacement shop/web-x on green-1 is not Ready (ContainersNotReady), 1 min 40 s old``."""
+    """``replacement shop/web-x on green-1 is not Ready (ContainersNotReady), seen for 1 min 40 s``."""
     where = f" on {pod.node}" if pod.node else ""
     because = pod.not_ready_because
     gates = f"waits for {', '.join(pod.readiness_gates)}" if pod.readiness_gates and because == GATES else ""
     what = "is not Ready" if pod.node else "has no node"
     said = f"replacement {pod.key}{where} {what} ({gates or because or pod.phase})"
-    if pod.created_at is None:
-        return said
-    now = engine.seen.first.observed_at.timestamp() + now_s
-    return f"{said}, {in_words(max(0, round(now - pod.created_at.timestamp())))} old"
+    arrival = engine.arrivals.get(pod.uid)  # by one clock: the cluster's may be another than ours
+    return said if arrival is None else f"{said}, seen for {in_words(round(now_s - arrival.since_s))}"
 
 
 def _usual(engine: Engine) -> Mapping[str, float]:
