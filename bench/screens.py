@@ -9,6 +9,7 @@ import json
 import re
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -233,8 +234,38 @@ def memory(plan: Plan) -> Iterator[Line]:
     yield Line(f"{what}, planned ten times over: memory", later, "MiB")
 
 
-def _made(plan: Plan, nodes: int, marked: int) -> Terminal:
-    command = (sys.executable, "-m", "bench.screens_world", "--nodes", str(nodes), "--marked", str(marked))
+def large(plan: Plan) -> Iterator[Line]:
+    """With ten pods on each node: what a key costs the process itself and takes in all, what another page costs, and
+    how long a plan of three fifths of the nodes takes to be on the screen."""
+    if not knows_processes():
+        return
+    nodes = plan.nodes * LARGER
+    presses = 96 if plan.times > 1 else 12
+    rows: list[float] = []
+    walls: list[float] = []
+    switches: list[float] = []
+    with _made(plan, nodes, nodes * 3 // 5, "--pods-per-node", "10", "--utilisation", "0.4") as ours:
+        ours.until(_words("▌"))
+        shown_s = time.perf_counter()
+        planned_s = ours.until(_has_time) - shown_s
+        ours.settle()
+        driven = _Driven(ours)
+        for number in range(presses):
+            used_s = ours.screens_cpu_s()
+            name, wall_s = driven.press(number, mark=False)
+            ours.settle(PAUSE_S)
+            used_s = ours.screens_cpu_s() - used_s
+            walls.append(wall_s)
+            (switches if name == "page of the screens" else rows).append(used_s)
+    what = f"screens: {nodes} nodes and {nodes * 10:,} pods"
+    yield Line(f"{what}, a key of {presses}: wall, p95", 1000 * _p95(walls), "ms", 33)
+    yield Line(f"{what}, a key that moves the cursor: own CPU, p95", 1000 * _p95(rows), "ms", 8)
+    yield Line(f"{what}, another page: own CPU, median", 1000 * median(switches), "ms", 30)
+    yield Line(f"{what}, a plan of {nodes * 3 // 5} nodes on the screen", planned_s, "s", 4)
+
+
+def _made(plan: Plan, nodes: int, marked: int, *more: str) -> Terminal:
+    command = (sys.executable, "-m", "bench.screens_world", "--nodes", str(nodes), "--marked", str(marked), *more)
     return Terminal(command, plan.env)
 
 
@@ -271,5 +302,5 @@ def screens(plan: Plan) -> Iterator[Line]:
         asked = Plan(
             plan.times, plan.pods, plan.nodes, plan.dumped, plan.kubectl, kept | {"PYTHONPYCACHEPREFIX": compiled}
         )
-        for part in (first_paint, keys, first_answer, idle, live_run, memory):
+        for part in (first_paint, keys, large, first_answer, idle, live_run, memory):
             yield from part(asked)

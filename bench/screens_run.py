@@ -102,7 +102,7 @@ class Shown(Framed):
 
     def on_mount(self) -> None:
         nothing = cast(Desk, None)  # of a run that is followed nothing is asked
-        following = Following(self, nothing, {}, changed=_ignore, seen=_ignore, list_runs=_ignore)
+        following = Following(self, nothing, {}, _ignore, _ignore, _ignore, mark_next=lambda drained: None)
         following.follow(MadeRun(self._count), "bench")
 
 

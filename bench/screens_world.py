@@ -18,8 +18,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--marked", type=int, default=0)
+    parser.add_argument("--pods-per-node", type=int, default=Shape().pods_per_node)
+    parser.add_argument("--utilisation", type=float, default=Shape().utilisation)
     asked = parser.parse_args()
-    cluster = make(Shape(asked.nodes))
+    cluster = make(Shape(asked.nodes, pods_per_node=asked.pods_per_node, utilisation=asked.utilisation))
     collect_seldom()  # as the command line does
 
     def read(progress: Progress) -> Cluster:

@@ -108,6 +108,10 @@ class Terminal:
         told = _of_process(self.pid, "stat").rpartition(")")[2].split()
         return (int(told[11]) + int(told[12])) / _TICKS
 
+    def screens_cpu_s(self) -> float:
+        """The same of the thread that draws alone, and to the nanosecond; what is planned beside it is not in it."""
+        return int(_of_process(self.pid, "schedstat").split()[0]) / 1e9
+
     def memory_mib(self) -> tuple[float, float]:
         """(now, at most so far) of the process alone."""
         told = dict(line.split(":", 1) for line in _of_process(self.pid, "status").splitlines() if ":" in line)

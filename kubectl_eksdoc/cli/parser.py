@@ -72,8 +72,10 @@ class Parser(argparse.ArgumentParser):
         choice = _INVALID_CHOICE.search(message)
         if choice and message.startswith(_COMMAND):
             word, known = choice.group(1), self.commands()
-            message = f"{word!r} is no command of {self.prog!r}{maybe(word, known)}"
-            raise UsageError(message, f"Commands: {', '.join(sorted(known))}. More: {self.prog} --help")
+            near = maybe(word, known)
+            message = f"{word!r} is no command of {self.prog!r}{near}"
+            drains = f"To drain a node: {self.prog} run {word}\n" if self.prog.endswith(" drain") and not near else ""
+            raise UsageError(message, f"{drains}Commands: {', '.join(sorted(known))}. More: {self.prog} --help")
         raise UsageError(message, f"More: {self.prog} --help")
 
     def add_commands(self) -> argparse._SubParsersAction[Parser]:
@@ -197,7 +199,15 @@ def first_unknown(argv: Iterable[str], root: Parser) -> str:
     return next((w for w in flags if w.startswith("--") and w.split("=", 1)[0] not in known), "")
 
 
+DRAIN_THE_DEMO = (
+    "Drain the demo in the interactive UI: kubectl eksdoc --demo\n"
+    "Or serve it, for kubectl and all commands: kubectl eksdoc rehearse --serve --demo"
+)
+
+
 def unknown_flag(word: str, parser: Parser) -> UsageError:
     name = word.split("=", 1)[0]
+    if name == "--demo" and " drain " in parser.prog:
+        return UsageError(f"--demo is no flag of {parser.prog!r}: it needs a cluster", DRAIN_THE_DEMO)
     hint = f"More: {parser.prog} --help, {' '.join(parser.prog.split()[:2])} options"
     return UsageError(f"{name} is no flag of {parser.prog!r}{maybe(name, parser.long_flags())}", hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -70,7 +71,7 @@ def show_again(path: str, args: argparse.Namespace, missing: str, light: bool, a
     from kubectl_eksdoc.cli import exits, streams
 
     _check_alone(args)
-    recording = read(path, around)
+    path, recording = _fuller(path, read(path, around), around)
     if missing:
         streams.say(
             around.stderr, NO_TERMINAL.format(missing, f"kubectl eksdoc drain status --replay {shlex.quote(path)}")
@@ -82,6 +83,18 @@ def show_again(path: str, args: argparse.Namespace, missing: str, light: bool, a
     look = looks.decide(options, around.stderr, around.environ)
     again = Again(recording, path, ascii=look.ascii, plain=not look.colour, light=light)
     return Answer("", around.show_again(again))
+
+
+def _fuller(path: str, recording: Recording, around: Surroundings) -> tuple[str, Recording]:
+    """Beside a journal lie the events of its run, which know what pods waited for: these, if they end alike."""
+    from kubectl_eksdoc.drain.run.replay import Source
+
+    beside = f"{path.removesuffix('.jsonl')}.events"
+    if recording.source is Source.JOURNAL and os.path.exists(beside):
+        events = read(beside, around)
+        if (events.run, events.ended) == (recording.run, recording.ended):
+            return beside, events
+    return path, recording
 
 
 def read(path: str, around: Surroundings) -> Recording:

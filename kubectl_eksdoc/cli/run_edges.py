@@ -22,8 +22,10 @@ from kubectl_eksdoc.wiring.runs import (
     Hooks,
     Keeping,
     RunEdges,
+    add_events,
     denied,
     earlier_journals,
+    events_file,
     keeping_here,
     new_run_id,
     open_run,
@@ -82,6 +84,8 @@ class Edges:
     reviewed: Callable[[Connection, Sequence[Permission]], tuple[Review, ...]] = reviewed
     new_run_id: Callable[[datetime], str] = new_run_id
     earlier_journals: Callable[[Mapping[str, str], str], dict[str, Entries]] = earlier_journals
+    add_events: Callable[[Keeping, str], None] = add_events
+    events_file: Callable[[Keeping], str] = events_file
     clock: RunClock = WallClock()
     read_recorded: Callable[[str], Entries | RunEvents] = read_recorded
     told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = _told_to_stop

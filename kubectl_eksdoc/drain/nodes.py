@@ -137,7 +137,9 @@ def select(nodes: Iterable[Node], targeting: Targeting, pools: Iterable[str] = (
     if targeting.names:
         missing = [name for name in targeting.names if name not in known]
         if missing:
-            raise UsageError(*_not_found("node", missing, known))
+            message, hint = _not_found("node", missing, known)
+            groups = {group for node in known.values() for group in node.groups}
+            raise UsageError(message, f"a node group: --nodegroup {missing[0]}" if missing[0] in groups else hint)
         chosen = [known[name] for name in dict.fromkeys(targeting.names)]
     else:
         groups = {group for node in known.values() for group in node.groups}

@@ -169,6 +169,19 @@ _HINT = (
 )
 
 
+EVENTS = ".events"
+
+
+def add_events(folder: Path, run: str, text: str) -> None:
+    """To what a run tells for a replay, beside its journal. It does not have to be on the disk when it returns: nothing
+    rests on it. Raises LocalJournalError: it cannot be written."""
+    file = LineFile(folder, f"{run}{EVENTS}", sync=lambda descriptor: None)
+    try:
+        file.add(text)
+    finally:
+        file.close()
+
+
 def read_run(folder: Path, run: str) -> Entries:
     """What this machine has of a run's journal; nothing where it has none.
 

@@ -300,6 +300,25 @@ class RunEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class RunStanding:
+    """Where a run stood at `at`, as the fields of `drain.run.standing` have it: `waits` and `why` field by field,
+    `budgets` as namespace, name, allowed, current, desired and expected."""
+
+    run: str
+    at: datetime
+    leaving: tuple[str, ...] = ()
+    half: tuple[tuple[str, int], ...] = ()
+    cordoned: tuple[str, ...] = ()
+    waits: tuple[tuple[str, str, str, str], ...] = ()
+    why: tuple[tuple[str, str, float | None, str, str, int], ...] = ()
+    budgets: tuple[tuple[str, str, int, int, int, int], ...] = ()
+    pending: tuple[tuple[str, str], ...] = ()
+    coming: tuple[tuple[str, str], ...] = ()
+    held: str = ""
+    paused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnd:
     """The last line of a part of the run. `outcome` in a word, `stopped`: why, "" if it was not; `ended_s` from the
     begin of this part. `nodes` in their order, each with its wave (0: none); `left` are those that were not emptied.
@@ -327,3 +346,4 @@ class RunEvents:
 
     told: tuple[RunEvent | RunEnd, ...] = ()
     dropped: tuple[str, ...] = ()
+    standings: tuple[RunStanding, ...] = ()

@@ -11,14 +11,14 @@ import codecs
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from datetime import datetime, timezone
 from typing import Any, NoReturn
 
 import msgspec
 
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.documents import API_VERSION, DRAIN_RUN, DRAIN_RUN_EVENT
+from kubectl_eksdoc.model.documents import API_VERSION, DRAIN_RUN, DRAIN_RUN_EVENT, DRAIN_RUN_STANDING
 from kubectl_eksdoc.model.journal import (
     Begun,
     Entries,
@@ -29,6 +29,7 @@ from kubectl_eksdoc.model.journal import (
     RunEnd,
     RunEvent,
     RunEvents,
+    RunStanding,
     Timed,
 )
 from kubectl_eksdoc.model.snapshots import FORMAT as SNAPSHOTS_FORMAT
@@ -164,7 +165,7 @@ def read_events(text: bytes, where: str) -> RunEvents:
     writes UTF-16."""
     if text.startswith(_UTF16):
         text = text.decode("utf-16", "replace").encode("utf-8", "replace")
-    told: list[RunEvent | RunEnd] = []
+    told: list[RunEvent | RunEnd | RunStanding] = []
     dropped: list[str] = []
     for number, each in enumerate(text.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
         if not each.strip():
@@ -173,14 +174,22 @@ def read_events(text: bytes, where: str) -> RunEvents:
             told.append(_document(each))
         except _EventLinesStrange as strange:
             dropped.append(f"{where}, line {number}: {strange}")
-    return RunEvents(tuple(told), tuple(dropped))
+    standings = tuple(each for each in told if isinstance(each, RunStanding))
+    return RunEvents(tuple(each for each in told if not isinstance(each, RunStanding)), tuple(dropped), standings)
+
+
+def standing_line(standing: RunStanding) -> str:
+    """With its line end."""
+    head = {"apiVersion": API_VERSION, "kind": DRAIN_RUN_STANDING}
+    given = {key: value for key, value in msgspec.to_builtins(standing).items() if value not in _LEFT_OUT}
+    return json.dumps({**head, **given}, ensure_ascii=True, separators=(",", ":")) + "\n"
 
 
 class _EventLinesStrange(ValueError):
     """A line that tells nothing of a run; the message says why."""
 
 
-def _document(text: bytes) -> RunEvent | RunEnd:
+def _document(text: bytes) -> RunEvent | RunEnd | RunStanding:
     try:
         document = json.loads(text.decode("utf-8"), parse_constant=_no_number)
     except RecursionError as error:
@@ -188,11 +197,14 @@ def _document(text: bytes) -> RunEvent | RunEnd:
     except ValueError as error:  # not JSON, not UTF-8, or a number of thousands of digits
         raise _EventLinesStrange("it is truncated, or is not JSON") from error
     kind = document.get("kind") if isinstance(document, dict) else None
-    if kind not in (DRAIN_RUN_EVENT, DRAIN_RUN) or document.get("apiVersion") != API_VERSION:
+    if kind not in (DRAIN_RUN_EVENT, DRAIN_RUN, DRAIN_RUN_STANDING) or document.get("apiVersion") != API_VERSION:
         raise _EventLinesStrange(f"it is no {DRAIN_RUN_EVENT} of {API_VERSION}")
     try:
         if kind == DRAIN_RUN:
             return _end(msgspec.convert(document, _Run))
+        if kind == DRAIN_RUN_STANDING:
+            standing = msgspec.convert(document, RunStanding)
+            return replace(standing, at=_in_utc(standing.at))
         return _event(msgspec.convert(document, _Event))
     except (msgspec.ValidationError, RecursionError, OverflowError) as error:
         raise _EventLinesStrange(
@@ -201,12 +213,17 @@ def _document(text: bytes) -> RunEvent | RunEnd:
 
 
 def _event(event: _Event) -> RunEvent:
-    if event.at.tzinfo is None:
+    at, at_s = _in_utc(event.at), _seconds(event.seconds)
+    return RunEvent(event.run, at, at_s, event.what, event.subject, event.node or "", event.why or "")
+
+
+def _in_utc(given: datetime) -> datetime:
+    if given.tzinfo is None:
         raise _EventLinesStrange("its time has no zone")
-    at, at_s = event.at.astimezone(timezone.utc), _seconds(event.seconds)
+    at = given.astimezone(timezone.utc)
     if not _FIRST_YEAR <= at.year <= _LAST_YEAR:
         raise _EventLinesStrange(f"the year {at.year} is none of a run")
-    return RunEvent(event.run, at, at_s, event.what, event.subject, event.node or "", event.why or "")
+    return at
 
 
 def _end(run: _Run) -> RunEnd:

@@ -207,7 +207,13 @@ class EksdocApp(Framed):
         if self._following is None or not (self._following.under_way or self._following.desk is desk):
             assert desk is not None, "keys of runs have looked"
             self._following = Following(
-                self, desk, self.opening.keys, self.read, self._run_seen, lambda: self._main.do_runs()
+                self,
+                desk,
+                self.opening.keys,
+                self.read,
+                self._run_seen,
+                lambda: self._main.do_runs(),
+                lambda drained: self._main.mark_next(drained),
             )
         return self._following
 

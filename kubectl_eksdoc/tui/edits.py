@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.drain.nodes import IMAGE
@@ -161,6 +162,22 @@ def marked_group(key: str, model: Model, here: str | None) -> Found | str:
     if key == "a":
         return _old_images(model, now)
     return f"m {key} marks nothing: o, a, g, f, i or n"
+
+
+def next_group(model: Model, drained: Collection[str]) -> Found | str:
+    """Of the group, the first by its name, that has nodes with an older kubelet or AMI which take pods."""
+    assert model.facts is not None, "there are nodes"
+    known = model.facts.nodes
+    groups: dict[str, set[str]] = defaultdict(set)
+    for name in (known.behind | known.old_images) - set(drained):
+        if known.nodes[name].group and not known.nodes[name].unschedulable:
+            groups[known.nodes[name].group].add(name)
+    if not groups:
+        if parse(model.facts.cluster.identity.server_version) is None:
+            return "the control plane's version is not known, so neither is whether a kubelet is older"
+        return "no group has another node that takes pods and has an older kubelet or AMI, as far as is read"
+    group = min(groups)
+    return _more(frozenset(), groups[group], f"of {group} with an older kubelet or AMI")
 
 
 def _old_kubelets(model: Model, now: frozenset[str]) -> Found | str:

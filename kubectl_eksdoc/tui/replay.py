@@ -146,7 +146,7 @@ class ReplayedRun:
         """Where it is, however it came there."""
         news = self.replay.take()
         outcome = self._outcome if self.replay.at_end else None
-        return Update(news.moments, None, outcome, news.anew)
+        return Update(news.moments, self._recording.standing_at(self.replay.at_s), outcome, news.anew)
 
     def wish(self, wish: Wish) -> None:
         """It is over."""
@@ -186,7 +186,7 @@ class ReplayState(RunState):
 
     @property
     def unknown(self) -> str:
-        return _UNKNOWN[self.recording.source]
+        return "" if self.recording.standings else _UNKNOWN[self.recording.source]
 
     @property
     def knows_pods(self) -> bool:
@@ -315,9 +315,12 @@ def _notice(state: ReplayState) -> tuple[str, Tone | None]:
         sign, tone = state.outcome.sign
         return f"{sign} {state.outcome.said}", tone
     if chronicle.stopped or chronicle.held:
-        why = f"stopped: {chronicle.stopped}" if chronicle.stopped else f"held: {chronicle.held}"
+        held = (state.standing.held if state.standing is not None else "") or chronicle.held
+        why = f"stopped: {chronicle.stopped}" if chronicle.stopped else f"held: {held}"
         return f"! {why}", Tone.WARN
     wrong = next((moment for moment in reversed(chronicle.moments) if moment.what in WENT_WRONG), None)
+    if state.standing is not None and state.standing.waits:
+        return f"! {state.standing.waits[0].pod} waits: {state.standing.waits[0].why}", Tone.WARN
     if wrong is None:
         return "nothing went wrong so far", None
     return f"! last: {' '.join(log_line(wrong, state.live.began_at))}", Tone.WARN
@@ -434,6 +437,9 @@ class NoNextStep:
         return
 
     def list_runs(self) -> None:
+        return
+
+    def next_group(self) -> None:
         return
 
     def go_on(self, run: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -138,6 +138,16 @@ class PlanScreen(LearningScreen):
             self.show()
         else:
             self._go(Page.WHAT_IF)
+
+    def mark_next(self, drained: Collection[str]) -> None:
+        """After a run: the next group that is not up to date, without what was drained."""
+        self._go(Page.PLAN)
+        found = edits.next_group(self.model, drained) if self.model.facts is not None else "nothing is read yet"
+        if isinstance(found, str):
+            self.notify(f"N: {found}", timeout=8, markup=False)
+        else:
+            self._choose(self.model.choice.marked_are(*found))
+            self.notify(found[1], timeout=6, markup=False)
 
     def do_filter(self) -> None:
         self.query_one("#filter", AskLine).open(self.model.filter)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.kubernetes.news import News
     from kubectl_eksdoc.model.acts import Errand
     from kubectl_eksdoc.model.connection import Connection
-    from kubectl_eksdoc.model.journal import Entries, RunEvents
+    from kubectl_eksdoc.model.journal import Entries, RunEvents, RunStanding
     from kubectl_eksdoc.model.permissions import Permission, Review
 
 
@@ -241,6 +241,26 @@ def reviewed(connection: Connection, asked: Sequence[Permission]) -> tuple[Revie
     from kubectl_eksdoc.kube import reviews
 
     return reviews.reviewed(sender_of(connection), asked)
+
+
+def events_file(keeping: Keeping) -> str:
+    """In which this machine keeps what the run tells for a replay. Raises JournalError: there is no folder."""
+    from kubectl_eksdoc.host.journals import EVENTS, runs_folder
+
+    return str(runs_folder(keeping.environ, keeping.home) / f"{keeping.run}{EVENTS}")
+
+
+def add_events(keeping: Keeping, text: str) -> None:
+    """Raises JournalError: they cannot be written."""
+    from kubectl_eksdoc.host import journals
+
+    journals.add_events(journals.runs_folder(keeping.environ, keeping.home), keeping.run, text)
+
+
+def standing_line(standing: RunStanding) -> str:
+    from kubectl_eksdoc.objects import journal_lines
+
+    return journal_lines.standing_line(standing)
 
 
 def read_recorded(path: str) -> Entries | RunEvents:

@@ -190,6 +190,8 @@ def test_version() -> None:
     [
         (("drian", "plan"), "'drian' is no command of 'kubectl eksdoc' (did you mean drain?)"),
         (("drain", "paln"), "'paln' is no command of 'kubectl eksdoc drain' (did you mean plan?)"),
+        (("drain", "blue-1"), "To drain a node: kubectl eksdoc drain run blue-1\nCommands: "),
+        (("drain", "run", "--demo"), "kubectl eksdoc rehearse --serve --demo"),
         (("--contxt", "x", "drain", "plan"), "did you mean --context"),
     ],
 )

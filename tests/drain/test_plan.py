@@ -204,6 +204,7 @@ def test_selection(targeting: Targeting, names: list[str]) -> None:
     [
         (Targeting(), "no node was named"),
         (Targeting(names=("old-1",)), "not found: old-1"),
+        (Targeting(names=("blue",)), "a node group: --nodegroup blue"),
         (Targeting(nodegroups=("bleu",)), "close to it: blue"),
         (Targeting(older_than=Version(1, 20)), "none of the 5 nodes matches --older-than v1.20"),
         (Targeting(selector=parse("a=b")), "none of the 5 nodes matches -l 'a=b'"),

@@ -14,7 +14,7 @@ from kubectl_eksdoc.cli.drain import exit_code
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run.options import NAMESPACE_FLAG
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import ClusterError, Forbidden, JournalGone, LocalJournalError, Stopped
+from kubectl_eksdoc.errors import ClusterError, Forbidden, JournalError, JournalGone, LocalJournalError, Stopped
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping, RunEdges
 
@@ -57,6 +57,8 @@ class Carrying:
         self._face: RunFace | None = None
         self._world: RunEdges | None = None
         self._left: tuple[Cluster, Ended] | None = None
+        self._is_told = False  # the end of the run, for a replay
+        self._unrecorded = ""  # why nothing more is kept for a replay
         self.asked_before = ("", "")
         """What was asked of the run before it was ours, as `RunEdges.wanted`: it holds until something else is."""
 
@@ -91,10 +93,21 @@ class Carrying:
             raise
 
     def _face_made(self, told: Told, wanted: Wanted) -> AbstractContextManager[RunFace]:
-        from kubectl_eksdoc.cli.run.face import Face
+        from kubectl_eksdoc.cli.run.face import Face, RecordingFace
 
-        make = self._face_of or partial(Face, self._around, self._options, self.keeping.run)
-        return make(told, wanted)
+        run = self.keeping.run
+        make = self._face_of or partial(Face, self._around, self._options, run)
+        return RecordingFace(make(told, wanted), run, self._around.now, self._record)
+
+    def _record(self, text: str) -> None:
+        """For a replay of the drain. A run goes on where that cannot be written: this is noted once."""
+        if not text or self._unrecorded or self._command == "drain rollback":
+            return
+        try:
+            self._around.edges.add_events(self.keeping, text)
+        except JournalError as error:
+            self._unrecorded = error.message
+            self._around.note(f"the events of this run are not kept for a replay: {error.message}")
 
     def _wanted(self, world: RunEdges) -> Callable[[], tuple[str, str]]:
         def wanted() -> tuple[str, str]:
@@ -172,10 +185,11 @@ class Carrying:
         """What every format of it is made from."""
         from kubectl_eksdoc.drain.run.patience import soak_of
         from kubectl_eksdoc.render.record.view import RecordView
+        from kubectl_eksdoc.render.run.formats import FORMATS
         from kubectl_eksdoc.render.run.view import RunView
 
         around, keeping = self._around, self.keeping
-        return RunView(
+        view = RunView(
             keeping.run,
             RecordView(ended.record, cluster, options, soak=soak_of(ended.record.plan, limits.soak_s)),
             self._began,
@@ -186,6 +200,15 @@ class Carrying:
             resumed,
             reached_by(self._options, keeping.namespace, cluster.identity.context),
         )
+        if not self._is_told:
+            self._is_told = True
+            self._record(FORMATS.render(view, "json", looks.decide(self._options, around.stdout, around.environ)))
+        return view
+
+    @property
+    def recorded_in(self) -> str:
+        """The file from which the run is shown again; "" where it could not be kept."""
+        return "" if self._unrecorded else self._around.edges.events_file(self.keeping)
 
     @property
     def _stands(self) -> bool:

@@ -100,7 +100,8 @@ class RunDesk:
                 around = notes.around
                 carrying = Carrying(new_run.COMMAND, around, plan.options, keeping, wanted.hooks, face_of)
                 fresh, ended = new_run.carried_out(wanted, read, carrying, around)
-                return _outcome(carrying.view(fresh.cluster, ended, new_run.as_given(wanted), wanted.limits))
+                view = carrying.view(fresh.cluster, ended, new_run.as_given(wanted), wanted.limits)
+                return _outcome(view, carrying.recorded_in)
 
             return self._begin(keeping.run, Kind.DRAIN, view, carry)
 
@@ -136,7 +137,8 @@ class RunDesk:
                 around, keeping = notes.around, self._keeping(run)
                 carrying = Carrying(rest.COMMAND, around, request.options, keeping, hooks, face_of)
                 cluster, ended = rest.gone_on(run, left, request, limits, carrying, around)
-                return _outcome(carrying.view(cluster, ended, {"run": run}, limits, resumed=True))
+                view = carrying.view(cluster, ended, {"run": run}, limits, resumed=True)
+                return _outcome(view, carrying.recorded_in)
 
             return self._begin(run, Kind.GO_ON, view, carry)
 
@@ -266,9 +268,9 @@ class _Notes(io.StringIO):
         return len(text)
 
 
-def _outcome(view: RunView) -> Outcome:
+def _outcome(view: RunView, events: str) -> Outcome:
     from kubectl_eksdoc.render.run import table
     from kubectl_eksdoc.render.run.view import Outcome as Came
 
     doubt = bool(view.record.record.pending or view.record.record.coming)
-    return Outcome(table.verdict(view), table.against_plan(view), view, view.outcome is not Came.DONE, doubt)
+    return Outcome(table.verdict(view), table.against_plan(view), view, view.outcome is not Came.DONE, doubt, events)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from types import TracebackType
 from typing import Protocol
 
@@ -12,11 +13,13 @@ from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.streams import is_left, say
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.drain.run.moments import Moment
+from kubectl_eksdoc.drain.run.replay import WRITTEN_S, written
 from kubectl_eksdoc.drain.run.standing import Reason, Standing
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.flows.run.draining import Wish, Wished
 from kubectl_eksdoc.model.journal import Phase
 from kubectl_eksdoc.render.run import events
+from kubectl_eksdoc.wiring.runs import standing_line
 
 UNREAD = "its output is no longer read"
 """Why it stops, as when its terminal is closed: what it does could not be seen."""
@@ -39,6 +42,9 @@ class RunFace(Protocol):
 
     def wish(self) -> Wished: ...
 
+
+Write = Callable[[str], object]
+"""Keeps lines; it raises nothing."""
 
 FaceOf = Callable[[Told, Wanted], AbstractContextManager[RunFace]]
 
@@ -141,3 +147,42 @@ class Face:
         if self._width:
             say(self._around.stderr, f"\r{' ' * self._width}\r")
             self._width = 0
+
+
+class RecordingFace:
+    """A `RunFace` in front of another one: what it is told is given to `write` as well, as lines for a replay.
+    Mutable."""
+
+    def __init__(
+        self, face: AbstractContextManager[RunFace], run: str, now: Callable[[], datetime], write: Write
+    ) -> None:
+        self._face = face
+        self._run = run
+        self._now = now
+        self._write = write
+        self._written: tuple[float, object] = (-WRITTEN_S, None)
+
+    def __enter__(self) -> RecordingFace:
+        self._shown = self._face.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._face.__exit__(kind, error, at)
+
+    def listen(self, moments: Sequence[Moment]) -> None:
+        self._shown.listen(moments)
+        self._write("".join(events.event_line(moment, self._run, self._now()) for moment in moments))
+
+    def show(self, standing: Standing) -> None:
+        self._shown.show(standing)
+        at_s, before = self._written
+        kept = (standing.budgets, standing.held, standing.paused, [(each.of, each.more) for each in standing.why])
+        if kept != before or standing.at_s - at_s >= WRITTEN_S:
+            self._written = standing.at_s, kept
+            self._write(standing_line(written(standing, self._run, self._now())))
+
+    def explain(self, reasons: Sequence[Reason], for_s: float) -> None:
+        self._shown.explain(reasons, for_s)
+
+    def wish(self) -> Wished:
+        return self._shown.wish()

@@ -262,7 +262,7 @@ class Engine:
         return self._brakes.unready
 
     @property
-    def arrivals(self) -> Collection[Arrival]:
+    def arrivals(self) -> Mapping[str, Arrival]:
         """When each replacement of a pod that was evicted came, one by one."""
         return self._brakes.arrivals
 

@@ -5,7 +5,7 @@ Each has a default and a flag. What holds a run is over when its cause is; what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from kubectl_eksdoc.drain.outcome import Eviction
 from kubectl_eksdoc.drain.result import DrainPlan
@@ -238,9 +238,9 @@ class Brakes:
         return self._guards.unready
 
     @property
-    def arrivals(self) -> Collection[Arrival]:
+    def arrivals(self) -> Mapping[str, Arrival]:
         """When each replacement came, one by one."""
-        return self._guards.replacements.arrivals.values()
+        return self._guards.replacements.arrivals
 
     @property
     def replaced_on(self) -> Collection[str]:

@@ -56,7 +56,7 @@ class Measured:
     def see(self, engine: Engine) -> None:
         self.starts, self.pending = defaultdict(list), defaultdict(list)
         ready_s: dict[str, list[float | None]] = defaultdict(list)
-        for arrival in engine.arrivals:
+        for arrival in engine.arrivals.values():
             if arrival.ready_s is not None and arrival.scheduled_s is not None:
                 self.starts[arrival.owner].append(arrival.ready_s - arrival.scheduled_s)
                 self.pending[arrival.owner].append(arrival.scheduled_s - arrival.since_s)

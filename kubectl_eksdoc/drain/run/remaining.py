@@ -13,7 +13,7 @@ from math import sqrt
 from statistics import fmean, median
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.course import Move, Reserved
+from kubectl_eksdoc.drain.course import Move, Reserved, Timeline
 from kubectl_eksdoc.drain.duration.clock import LAG_S
 from kubectl_eksdoc.drain.duration.estimate import Rerun
 from kubectl_eksdoc.drain.duration.node_times import Nodes
@@ -47,11 +47,12 @@ LATE = 0.1
 
 class Left(NamedTuple):
     """Seconds that a run still takes. `slow_s`: if pods of the `unmeasured` workloads, of which none has stopped in
-    this run or an earlier one, take all of their grace periods."""
+    this run or an earlier one, take all of their grace periods. `nodes`: until each is done."""
 
     seconds: float
     slow_s: float
     unmeasured: int = 0
+    nodes: tuple[tuple[str, float], ...] = ()
 
 
 class Remaining:
@@ -63,7 +64,8 @@ class Remaining:
         self._grace_of = plan.policy.grace_of
         self.planned_s = estimate.p50_s if estimate is not None else None
         self.measured = Measured(plan)
-        self._left = Left(estimate.p50_s, estimate.p95_s) if estimate is not None else None
+        ends = tuple((span.node, span.done_s) for span in estimate.spans) if estimate is not None else ()
+        self._left = Left(estimate.p50_s, estimate.p95_s, 0, ends) if estimate is not None else None
         self._at_s = 0.0
         self._gone = 0
 
@@ -86,9 +88,10 @@ class Remaining:
         """None where that is not known."""
         if self._left is None:
             return None
-        seconds, slow_s, unmeasured = self._left
+        seconds, slow_s, unmeasured, nodes = self._left
         passed_s = now_s - self._at_s
-        return Left(max(0.0, seconds - passed_s), max(0.0, slow_s - passed_s), unmeasured)
+        ends = tuple((node, max(0.0, end_s - passed_s)) for node, end_s in nodes)
+        return Left(max(0.0, seconds - passed_s), max(0.0, slow_s - passed_s), unmeasured, ends)
 
     def causes(self, engine: Engine, took_s: float, held_s: float) -> dict[Cause, float]:
         """By how many seconds each made the run longer than its plan's p50, once it took `took_s` and was held for
@@ -141,17 +144,22 @@ class _Rest:
 
     def timed(self) -> Left | None:
         """None where it does not come to an end."""
-        seconds = self._takes_s(self._stops)
+        timeline = self._timeline(self._stops)
+        if timeline is None:
+            return None
+        seconds = timeline.makespan_s * self._rerun.by
+        ends = tuple((span.node, span.done_s * self._rerun.by) for span in timeline.nodes)
         unknown = {uid for uid, move in self._moves.items() if move.kin} & self._stops.keys()
         pods = {uid: self._pursuits[uid].pod for uid in unknown}
         unknown = {uid for uid in unknown if template_of(pods[uid]) not in self._measured.stops}
-        if seconds is None or not unknown:
-            return None if seconds is None else Left(seconds, seconds)
+        if not unknown:
+            return Left(seconds, seconds, 0, ends)
         slow = {**self._stops, **{uid: float(self._grace_s(pods[uid])) for uid in unknown}}
-        slow_s = self._takes_s(slow)
-        return Left(seconds, max(seconds, slow_s or seconds), len({template_of(pods[uid]) for uid in unknown}))
+        late = self._timeline(slow)
+        slow_s = seconds if late is None else max(seconds, late.makespan_s * self._rerun.by)
+        return Left(seconds, slow_s, len({template_of(pods[uid]) for uid in unknown}), ends)
 
-    def _takes_s(self, stops: Mapping[str, float]) -> float | None:
+    def _timeline(self, stops: Mapping[str, float]) -> Timeline | None:
         nodes = self._left(stops)
         empty_for_s = {
             name: self._now_s - node.empty_s
@@ -165,7 +173,7 @@ class _Rest:
         lag_s = LAG_S if self._measured.lag_s is None else self._measured.lag_s
         terms = replace(self._rerun.terms, empty_for_s=empty_for_s, lag_s=lag_s)
         timeline = simulate(nodes, terms, ground, brief=True)
-        return None if timeline.stuck else timeline.makespan_s * self._rerun.by
+        return None if timeline.stuck else timeline
 
     def _left(self, stops: Mapping[str, float]) -> Nodes:
         """The nodes that are not done, with the pods that have not gone; slots that are taken come first of all."""
@@ -213,7 +221,7 @@ class _Rest:
     def _missing(self) -> tuple[Counter[str], Counter[str]]:
         """How many replacements are not Ready, by the uid of their owner, and how many of them there are already."""
         missing = Counter(_owner(flight.pursuit.pod) for flight in self._flights if _is_replaced(flight))
-        missing.subtract(each.owner for each in self._engine.arrivals if each.ready_s is not None)
+        missing.subtract(each.owner for each in self._engine.arrivals.values() if each.ready_s is not None)
         return missing, Counter(_owner(pod) for pod in self._engine.unready)
 
     def _holds_s(

@@ -17,6 +17,9 @@ from kubectl_eksdoc.drain.run.account import told_by
 from kubectl_eksdoc.drain.run.chronicle import Aimed
 from kubectl_eksdoc.drain.run.journal import Journaled, replay
 from kubectl_eksdoc.drain.run.moments import THE_DRAIN, WENT_WRONG, Happened, Moment
+from kubectl_eksdoc.drain.run.record import Waiting
+from kubectl_eksdoc.drain.run.standing import PodWaits, Reason, Standing
+from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.model.journal import (
     DONE,
     ROLLED_BACK,
@@ -30,8 +33,10 @@ from kubectl_eksdoc.model.journal import (
     RunEnd,
     RunEvent,
     RunEvents,
+    RunStanding,
     Verb,
 )
+from kubectl_eksdoc.model.selectors import Selector
 
 # A run as it was written down, to be looked at again; here from its journal, in `retelling` from its events.
 #
@@ -43,6 +48,10 @@ class Source(Enum):
 
     JOURNAL = "journal"
     EVENTS = "events"
+
+
+WRITTEN_S, STALE_S = 5.0, 30.0
+"""How a run stands is written down so often at least, and is known for no longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +96,13 @@ class Recording:
     planned: Planned | None = None
     dropped: tuple[str, ...] = ()
     rewaved: tuple[Rewaved, ...] = ()
+    standings: tuple[Standing, ...] = ()
+
+    def standing_at(self, at_s: float) -> Standing | None:
+        """The latest one that was written down by then; None where that is too long ago to say how it stood."""
+        until = bisect_right(self.standings, at_s, key=lambda each: each.at_s)
+        found = self.standings[until - 1] if until else None
+        return found if found is not None and at_s - found.at_s <= STALE_S else None
 
     def waves_after(self, moments: int) -> dict[str, int]:
         """Of the nodes whose wave is not that of the begin any more, once so many moments have happened."""
@@ -232,7 +248,56 @@ def of_events(events: RunEvents) -> Recording | None:
         said=end.said if end is not None else (),
         planned=_planned(ends),
         dropped=(*events.dropped, *strange),
+        standings=tuple(_standings(events, first.run, began)),
     )
+
+
+def written(standing: Standing, run: str, at: datetime) -> RunStanding:
+    """What a replay needs of it."""
+    budgets = ((each, each.status) for each in standing.budgets)
+    return RunStanding(
+        run,
+        at,
+        standing.leaving,
+        standing.half,
+        standing.cordoned,
+        tuple((each.pod, each.node, each.why, each.budget) for each in standing.waits),
+        tuple((each.of, each.why, each.for_s, each.usual, each.remedy, each.more) for each in standing.why),
+        tuple((of.namespace, of.name, now.allowed, now.current, now.desired, now.expected) for of, now in budgets),
+        tuple((each.pod, each.why) for each in standing.pending),
+        tuple((each.pod, each.why) for each in standing.coming),
+        standing.stopped or standing.held,
+        standing.paused,
+    )
+
+
+def _standings(events: RunEvents, run: str, began: datetime) -> Iterator[Standing]:
+    at_s = 0.0
+    for each in events.standings:
+        if each.run != run:
+            continue
+        at_s = max(at_s, (each.at - began).total_seconds())
+        yield Standing(
+            at_s,
+            0,
+            0,
+            each.leaving,
+            0,
+            (),
+            each.half,
+            each.cordoned,
+            (),
+            waits=tuple(PodWaits(*waits) for waits in each.waits),
+            held=each.held,
+            budgets=tuple(
+                Budget(namespace, name, "", Selector(), BudgetStatus(*numbers))
+                for namespace, name, *numbers in each.budgets
+            ),
+            pending=tuple(Waiting(*waits) for waits in each.pending),
+            coming=tuple(Waiting(*waits) for waits in each.coming),
+            why=tuple(Reason(*why) for why in each.why),
+            paused=each.paused,
+        )
 
 
 def _unknown(told: Sequence[RunEvent | RunEnd]) -> Iterator[str]:

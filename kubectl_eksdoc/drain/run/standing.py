@@ -34,15 +34,16 @@ class Standing:
     """`at_s` since the run began. `pods` are to go in all, `gone` of them have; `leaving` (ns/name) were asked for and
     go whatever this run does.
 
-    Nodes: `done` came to their end empty or gone, `half` are begun and not empty, each with how many of its pods are
-    left; `cordoned` are cordoned and not begun, `cordoned_only` are targets that are not drained; `alone` were left
-    alone. `held` and `stopped`: why nothing more is
-    asked for; `paused`: because somebody wants it so. `left_s`: about so long it still takes, None where nobody can
-    tell; `slow_left_s`: if pods of the `unmeasured` workloads, of which none was seen to stop, take all of their grace
-    periods; `planned_s`: so long it was planned to take in all. `budgets`: those that the plan takes from, as they are
-    now; `pending`: replacements without a node; `coming`: those that have one and are not Ready, with the kubelet's
-    reason, or the readiness gates (of load balancers' targets) that they wait for. `unready` (ns/name): those that
-    the run waits for, once every node is done. `why`: what it waits for in full, what holds all of it first.
+    Nodes: `done` came to their end empty or gone, `half` are begun and not empty, each with how many of its pods
+    are left; `cordoned` are cordoned and not begun, `cordoned_only` are targets that are not drained; `alone` were
+    left alone. `held` and `stopped`: why nothing more is asked for; `paused`: because somebody wants it so.
+    `left_s`: about so long it still takes, None where nobody can tell; `slow_left_s`: if pods of the `unmeasured`
+    workloads, of which none was seen to stop, take all of their grace periods; `left_of`: the same by node, until
+    it is done; `planned_s`: so long it was planned to take in all. `budgets`: those that the plan takes from, as
+    they are now; `pending`: replacements without a node; `coming`: those that have one and are not Ready, with the
+    kubelet's reason, or the readiness gates (of load balancers' targets) that they wait for. `unready` (ns/name):
+    those that the run waits for, once every node is done. `why`: what it waits for in full, what holds all of it
+    first.
     """
 
     at_s: float
@@ -68,6 +69,7 @@ class Standing:
     slow_left_s: float | None = None
     unmeasured: int = 0
     why: tuple[Reason, ...] = ()
+    left_of: tuple[tuple[str, float], ...] = ()
 
     @property
     def said(self) -> str:
@@ -132,6 +134,7 @@ def standing(engine: Engine, remaining: Remaining, now_s: float) -> Standing:
         left_s=None if left is None else left.seconds + soaks_s,
         slow_left_s=None if left is None else left.slow_s + soaks_s,
         unmeasured=0 if left is None else left.unmeasured,
+        left_of=() if left is None or soaks_s else left.nodes,
         planned_s=remaining.planned_s,
         budgets=tuple(_in_use(engine)),
         pending=tuple(Waiting(pod.key, pod.not_ready_because) for pod in engine.pending),
@@ -335,16 +338,14 @@ def _of_ends(engine: Engine, usual: Mapping[str, float], now_s: float) -> Iterat
 
 
 def _state(engine: Engine, pod: Pod, now_s: float) -> str:
-    """``replacement shop/web-x on green-1 is not Ready (ContainersNotReady), 1 min 40 s old``."""
+    """``replacement shop/web-x on green-1 is not Ready (ContainersNotReady), seen for 1 min 40 s``."""
     where = f" on {pod.node}" if pod.node else ""
     because = pod.not_ready_because
     gates = f"waits for {', '.join(pod.readiness_gates)}" if pod.readiness_gates and because == GATES else ""
     what = "is not Ready" if pod.node else "has no node"
     said = f"replacement {pod.key}{where} {what} ({gates or because or pod.phase})"
-    if pod.created_at is None:
-        return said
-    now = engine.seen.first.observed_at.timestamp() + now_s
-    return f"{said}, {in_words(max(0, round(now - pod.created_at.timestamp())))} old"
+    arrival = engine.arrivals.get(pod.uid)  # by one clock: the cluster's may be another than ours
+    return said if arrival is None else f"{said}, seen for {in_words(round(now_s - arrival.since_s))}"
 
 
 def _usual(engine: Engine) -> Mapping[str, float]:

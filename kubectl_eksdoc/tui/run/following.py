@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -36,10 +36,13 @@ class Following:
         changed: Callable[[], object],
         seen: Callable[[], object],
         list_runs: Callable[[], object],
+        mark_next: Callable[[Collection[str]], object],
     ) -> None:
         """`keys`: the user's own; `changed`: the cluster is not any more what was read; `seen`: it stands elsewhere;
-        `list_runs`: those of the cluster are to be seen."""
+        `list_runs`: those of the cluster are to be seen; `mark_next`: the next group is to be marked, without nodes
+        that were drained."""
         self._list_runs = list_runs
+        self._mark_next = mark_next
         self._seen = seen
         self._keys = keys
         self._app = app
@@ -104,6 +107,11 @@ class Following:
 
     def list_runs(self) -> None:
         self._list_runs()
+
+    def next_group(self) -> None:
+        while isinstance(self._app.screen, RunScreen):
+            self._app.pop_screen()
+        self._mark_next(self.state.chronicle.nodes if self.state is not None else ())
 
     def give_back_when_over(self) -> None:
         self._then_give_back = True

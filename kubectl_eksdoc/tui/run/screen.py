@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol
 
@@ -38,6 +39,8 @@ RUN_KEYS: tuple[Key, ...] = (
     Key("run-give-back", "R", "R", "give_back", "give nodes back…", Part.RUN, (), 3),
     Key("run-alone", "n", "n", "leave_alone", "leave the node under the cursor alone…", Part.RUN, _RUN),
     Key("run-go-on", "o", "o", "go_on", "resume a stopped run…", Part.RUN, (), 2),
+    Key("run-next", "N", "N", "next_group", "mark the next group", Part.RUN, (), 1),
+    Key("run-check", "c", "c", "check", "copy the check (kubectl eksdoc check, of this cluster)", Part.RUN, (), 2),
     Key("run-others", "L", "L", "others", "the other runs of this cluster", Part.RUN),
     Key("run-copy", "y", "y", "copy", "copy kubectl describe (of what is waited for)", Part.LOOK, _RUN, 4),
     Key("run-follow", "f", "f", "follow", "follow what is new", Part.LOOK, _LOG, 5),
@@ -45,7 +48,16 @@ RUN_KEYS: tuple[Key, ...] = (
     Key("run-filter", "slash", "/", "filter", "look for", Part.LOOK, _LOG, 6),
     Key("run-ticket", "m", "m", "ticket", "copy the result, as markdown", Part.LOOK, (), 8),
     Key("run-save", "ctrl+s", "ctrl+s", "save", "save the result, as markdown", Part.LOOK),
-    Key("run-command", "C", "C", "command", "copy the command (that shows it)", Part.LOOK, (), 9),
+    Key(
+        "run-command",
+        "C",
+        "C",
+        "command",
+        "copy the command (that shows it, or replays it)",
+        Part.LOOK,
+        (),
+        9,
+    ),
     Key("run-live", "5", "5", "page", "the run", Part.ANYWHERE, given=Page.RUN),
     Key("run-log", "6", "6", "page", "its log", Part.ANYWHERE, (), 7, given=Page.LOG),
     Key("run-plan", "1,2,3,4", "1-4", "plan", "the plan; the run continues", Part.ANYWHERE),
@@ -68,6 +80,8 @@ def why_not(key: Key, state: RunState, page: Page) -> str:
         return "it is over" if state.over else "nothing is drained"
     if key.action == "give_back" and not state.drains:
         return "this gives nodes back already"
+    if key.action in ("next_group", "check"):
+        return "" if state.over and state.drains and not (state.outcome and state.outcome.bad) else _NOT_DRAINED
     if key.action == "go_on":
         if not state.over:
             return "it is not over"
@@ -77,6 +91,9 @@ def why_not(key: Key, state: RunState, page: Page) -> str:
     if key.action in ("ticket", "save") and not state.over:
         return "it is not over yet"
     return ""
+
+
+_NOT_DRAINED = "first this run has to end with every node drained"
 
 
 def _why_no_pause(state: RunState) -> str:
@@ -115,6 +132,10 @@ class NextStep(Protocol):
     def give_back_when_over(self) -> None: ...
 
     def list_runs(self) -> None: ...
+
+    def next_group(self) -> None:
+        """The next nodes to drain are marked, and the plan of them is seen."""
+        ...
 
 
 class RunScreen(Screen[None]):
@@ -229,6 +250,14 @@ class RunScreen(Screen[None]):
         else:
             self.app.push_screen(StopScreen(self.state), self._chosen)
 
+    def do_next_group(self) -> None:
+        self._next_step.next_group()
+
+    def do_check(self) -> None:
+        command = shlex.join(["kubectl", "eksdoc", "check", *self._reached_by])
+        self.app.copy_to_clipboard(command)
+        self._tell(f"copied: {command}", 10)
+
     def do_others(self) -> None:
         self._next_step.list_runs()
 
@@ -333,17 +362,24 @@ class RunScreen(Screen[None]):
         self._tell(f"copied: {remedy}" if remedy else "y: nothing is waited for that a command would show")
 
     def do_command(self) -> None:
-        command = self._command()
+        outcome = self.state.outcome
+        replay = shlex.join(["kubectl", "eksdoc", "--replay", outcome.events]) if outcome and outcome.events else ""
+        command = replay or self._command()
         self.app.copy_to_clipboard(command)
-        self._tell(f"copied: {command}", 10)
+        of_demo = "; the file goes when these screens are left" if replay and self.state.live.speed != 1 else ""
+        self._tell(f"copied: {command}{of_demo}", 10)
 
     def _command(self) -> str:
         """That tells of the run."""
         outcome, run = self.state.outcome, self.state.live.run
         words_of = outcome.view.command("status") if outcome is not None and outcome.view is not None else ""
+        return words_of or shlex.join(["kubectl", "eksdoc", "drain", "status", run, *self._reached_by])
+
+    @property
+    def _reached_by(self) -> tuple[str, ...]:
+        """The words that lead to the same cluster."""
         view = self.state.live.view
-        reached_by = (view.reached_by if view is not None else None) or ()
-        return words_of or " ".join(["kubectl eksdoc drain status", run, *reached_by])
+        return tuple((view.reached_by if view is not None else None) or ())
 
     def do_page(self, page: Page) -> None:
         self.page = page

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.run.chronicle import ENDS, NodeCourse, NodeState, PodCourse, PodState
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG, Happened, Moment
 from kubectl_eksdoc.drain.run.standing import Reason, Standing
@@ -211,25 +212,55 @@ NOT_YET = "What budgets allow is not known yet."
 
 
 def nodes(state: RunState) -> Sheet:
+    spans = _spans(state)
     columns = (
         Column("W", right=True, drop=2),
         Column("NODE", middle=True, floor=14),
         Column("STATE", floor=13),
         Column("PODS", right=True),
-        Column("GONE", floor=8, drop=1),
+        Column("PLAN ░ RUN ▇" if spans else "GONE", floor=8, drop=1),
         Column("TIME", right=True, drop=3),
+        *([Column("LEFT", right=True, drop=2)] if spans else []),
     )
     courses = state.chronicle.nodes
-    rows = [(node.node, _node(node, state)) for node in courses.values()]
+    standing = state.standing
+    left = dict(standing.left_of) if standing is not None and not (state.over or standing.held) else {}
+    rows = [(node.node, _node(node, state, left.get(node.node))[: len(columns)]) for node in courses.values()]
     sheet = of_rows(columns, rows, "No node is drained by this run.", fill=_GONE)
+
+    most_s = max([state.at_s + max(left.values(), default=0.0), *(span.done_s for span in spans.values())])
 
     def filled(name: str, room: int) -> Cell:
         node = courses[name]
+        if name in spans:
+            return Cell(_timeline(node, spans[name], state.at_s, most_s, room), _said(node, state)[1])
         counted = node.pods and _all_known(node, state)
         share = bar(node.gone, len(node.pods), min(room, _BAR)) if counted else ""
         return Cell(share, _said(node, state)[1])
 
     return replace(sheet, filled=filled)
+
+
+def _spans(state: RunState) -> Mapping[str, Span]:
+    """As planned, by the p50; none of a run whose plan is not known."""
+    return state.live.view.spans if state.live.view is not None else {}
+
+
+def _timeline(node: NodeCourse, planned: Span, now_s: float, most_s: float, room: int) -> str:
+    """``  ░░▇▇▇▇``: when it was planned to be drained, and over it when it was."""
+
+    def drawn(start_s: float, end_s: float) -> range:
+        start = min(int(start_s / most_s * room), room - 1)
+        return range(start, max(round(end_s / most_s * room), start + 1))
+
+    line = [" "] * room
+    spans = [("░", drawn(planned.start_s, planned.done_s))]
+    if node.begun_s is not None:
+        spans.append(("▇", drawn(node.begun_s, node.ended_s if node.ended_s is not None else now_s)))
+    for sign, places in spans:
+        for place in places:
+            line[min(place, room - 1)] = sign
+    return "".join(line).rstrip()
 
 
 _STANDS = {Stage.PAUSED: "! paused", Stage.HELD: "! held", Stage.STOPPING: "! stopping"}
@@ -249,14 +280,15 @@ def _said(node: NodeCourse, state: RunState) -> tuple[str, Tone | None]:
     return f"{sign} {node.state.value}", tone
 
 
-def _node(node: NodeCourse, state: RunState) -> Cells:
+def _node(node: NodeCourse, state: RunState, left_s: float | None) -> Cells:
     time = ""
     if node.begun_s is not None:
         until = node.ended_s if node.ended_s is not None else state.at_s
         time = duration(until - node.begun_s)
     wave = str(node.wave) if node.wave else ""
     pods = f"{node.gone}/{len(node.pods)}" if _all_known(node, state) else f"{node.gone}/{len(node.pods)}+"
-    return [wave, node.node, Cell(*_said(node, state)), pods, "", time]
+    left = f"~{duration(left_s)}" if left_s is not None and node.state not in ENDS else ""
+    return [wave, node.node, Cell(*_said(node, state)), pods, "", time, left]
 
 
 def _all_known(node: NodeCourse, state: RunState) -> bool:

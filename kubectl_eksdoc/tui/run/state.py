@@ -41,13 +41,15 @@ class Kind(Enum):
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of it: `said` in a sentence, `more` line by line. `view`: of a drain that came to its end or was
-    stopped; `bad`: it is not what was wanted; `doubt`: whether all is well must still be seen."""
+    stopped; `bad`: it is not what was wanted; `doubt`: whether all is well must still be seen;
+    `events`: the file from which it is shown again, "" where nothing was kept."""
 
     said: str
     more: tuple[str, ...] = ()
     view: RunView | None = None
     bad: bool = False
     doubt: bool = False
+    events: str = ""
 
     @property
     def sign(self) -> tuple[str, Tone]:

@@ -14,14 +14,17 @@ from kubectl_eksdoc.cli.run.live import SPEED as DEMO_SPEED
 from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.chronicle import Chronicle, NodeState
+from kubectl_eksdoc.drain.run.replay import of_events
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
 from kubectl_eksdoc.errors import Drifted, EksdocError, Forbidden, Locked, UsageError
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.host.journals import read_recorded
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.connection import Connection
+from kubectl_eksdoc.model.journal import RunEvents
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.simulator import mishaps
@@ -142,6 +145,7 @@ def test_a_run_is_prepared_begun_told_and_given_back(
     known = Chronicle(live.aims)
     outcome = over(live, known)
     assert not outcome.bad and outcome.said.startswith("Drained: 1 of 1 node emptied by 16 evictions")
+    check_it_is_shown_again_with_reasons_and_budgets(outcome.events, known)
     assert known.nodes["old-1"].state is NodeState.DONE and known.gone == known.pods == 16
     assert len(seen.of) == 16 and max(seen.of.values()) == 1 and "old-1" in cordoned(api)
     until(lambda: desk.live is not None and desk.live.over)
@@ -158,6 +162,14 @@ def test_a_run_is_prepared_begun_told_and_given_back(
     until(lambda: desk.live is not None and desk.live.over)
     with pytest.raises(UsageError, match="no node that is not given back"):
         desk.prepare_giving_back(live.run)
+
+
+def check_it_is_shown_again_with_reasons_and_budgets(events: str, known: Chronicle) -> None:
+    recorded = read_recorded(events)
+    assert isinstance(recorded, RunEvents) and not recorded.dropped
+    again = of_events(recorded)
+    assert again is not None and again.whole and len(again.moments) == len(known.moments)
+    assert any(each.budgets for each in again.standings) and any(each.why for each in again.standings)
 
 
 def check_missing_rights_to_give_back_are_named(run: str, eve: Machine) -> None:

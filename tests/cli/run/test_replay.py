@@ -50,7 +50,11 @@ def drained(recording: Recording) -> tuple[dict[str, NodeState], int]:
 def test_a_real_run_is_shown_again_by_its_journal_and_by_its_events(one: Machine, tmp_path: Path) -> None:
     events = tmp_path / "events.jsonl"
     events.write_text(one.run("drain", "run", *agreed(one), "-o", "json").out, encoding="utf-8")
-    (journal,) = (one.home / ".local" / "state" / "eksdoc" / "runs").iterdir()
+    kept, journal = sorted((one.home / ".local" / "state" / "eksdoc" / "runs").iterdir())
+    _, (fuller,) = opened("--replay", str(journal))
+    assert (fuller.path, fuller.recording.source) == (str(kept), Source.EVENTS), "what lies beside it knows more"
+    assert any(each.budgets for each in fuller.recording.standings)
+    kept.unlink()
     for argv in (["--replay", str(journal), "--ascii"], ["drain", "--replay", str(events)]):
         ran, (again,) = opened(*argv)
         assert ran == Ran(0, "", "") and again.path == argv[argv.index("--replay") + 1]

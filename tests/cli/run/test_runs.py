@@ -120,7 +120,7 @@ def test_a_saved_plan_is_run_and_told_in_lines_of_json(
     # Told again, by either journal.
     there = other.run("drain", "status", "--events")
     assert there.code == 0 and there.out.count("evicted") == 16 and re.search(r"done +old-1", there.out)
-    (file,) = (one.home / ".local" / "state" / "eksdoc" / "runs").iterdir()
+    (file,) = (one.home / ".local" / "state" / "eksdoc" / "runs").glob("*.jsonl")
     here = one.run("drain", "status", "--replay", str(file), "-o", "json")
     said = docs(here.out)
     assert {valid(doc) for doc in said} == {"DrainRunEvent"}

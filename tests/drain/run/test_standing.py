@@ -102,3 +102,12 @@ def test_a_replacement_behind_a_load_balancer_waits_for_its_target() -> None:
     new = replace(old, uid="new", name="web-new", ready=False, not_ready_because=GATES, readiness_gates=(gate,))
     engine.seen.take(PodIs(new, 10**9))
     assert standing(engine, Remaining(engine.plan), 1.0).coming == (Waiting("default/web-new", f"waits for {gate}"),)
+
+
+def test_how_long_a_replacement_is_there_is_told_by_the_clock_of_the_run() -> None:
+    """The cluster's clock, by which it was created, may be days from ours."""
+    stage, engine = begun()
+    told = [(each.at_s, why) for each in stood(stage, engine) for _, why, *_ in each.why if "replacement " in why]
+    seen = [(at_s, why.rpartition("seen for ")[2]) for at_s, why in told if "seen for " in why]
+    assert seen and not any(why.endswith(" old") for _, why in told)
+    assert all("min" not in since for at_s, since in seen if at_s < 60)

@@ -437,3 +437,24 @@ def test_the_engine_says_why_with_every_step_of_a_run() -> None:
     state = at(20)
     assert state.standing is not None and state.standing.why
     assert any(reason.remedy.startswith("kubectl ") for reason in state.standing.why)
+
+
+def test_a_node_shows_its_plan_as_a_ghost_its_run_as_a_bar_and_how_long_it_still_takes() -> None:
+    state = at(62.0)
+    sheet = sheets.nodes(state)
+    assert sheet.filled is not None and [column.title for column in sheet.columns][4] == "PLAN ░ RUN ▇"
+    drawn = {name: sheet.filled(name, 40) for name in sheet.keys}
+    lines = {name: cell.text if isinstance(cell, Cell) else cell for name, cell in drawn.items()}
+    assert "▇" in lines["blue-2"] and "▇" not in lines["blue-1"] and "░" in lines["blue-1"]
+    assert all(len(line) <= 40 for line in lines.values())
+    left = {name: row[-1] for name, row in rows(sheet).items()}
+    assert left["blue-2"] == "" and left["blue-3"].startswith("~") and left["blue-1"].startswith("~")
+    standing = state.standing
+    assert standing is not None and standing.left_s is not None
+    ends = dict(standing.left_of)
+    assert max(ends.values()) <= standing.left_s and ends["blue-3"] < ends["blue-1"]
+
+
+def test_what_can_be_done_after_a_good_run_are_keys() -> None:
+    keys = {hint.key for hint in run_foot(ended(), Page.RUN)}
+    assert {"N", "c", "R"} <= keys and not {"N", "c"} & {hint.key for hint in run_foot(ended(bad=True), Page.RUN)}
