@@ -18,7 +18,7 @@ from statistics import median
 from bench.at_scale import LARGER
 from bench.lines import Line, Plan
 from bench.measure import run
-from bench.terminal import Terminal, knows_processes
+from bench.terminal import COLUMNS, Terminal, knows_processes
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -40,14 +40,14 @@ def first_paint(plan: Plan) -> Iterator[Line]:
     with tempfile.TemporaryDirectory() as folder:
         ways = {
             "hello world": (HELLO, "hello world"),
-            "--demo": ((*OURS, "--demo"), "reading the cluster"),
-            "a cluster": ((*OURS, "--kubeconfig", _nobody_there(folder)), "reading the cluster"),
+            "--demo": ((*OURS, "--demo"), "[1]"),
+            "a cluster": ((*OURS, "--kubeconfig", _nobody_there(folder)), "[1]"),
         }
-        painted = {name: partial(_painted, plan, command, words) for name, (command, words) in ways.items()}
+        painted = {name: partial(_painted, plan, command, _words(words)) for name, (command, words) in ways.items()}
         for paint in painted.values():
             paint()  # all of them from a warm page cache, and compiled
         rounds = [{name: paint() for name, paint in painted.items()} for _ in range(plan.times)]
-        seen = [_painted(plan, (*OURS, "--demo"), "not drained") for _ in range(plan.times)]
+        seen = [_painted(plan, (*OURS, "--demo"), _has_time) for _ in range(plan.times)]
     yield Line("screens: first paint, hello world", _ms(each["hello world"] for each in rounds), "ms")
     for name in ("--demo", "a cluster"):
         ratio = median(each[name] / each["hello world"] for each in rounds)
@@ -55,9 +55,9 @@ def first_paint(plan: Plan) -> Iterator[Line]:
     yield Line("screens: start to the plan of the demo", 1000 * median(seen), "ms")
 
 
-def _painted(plan: Plan, command: tuple[str, ...], words: str) -> float:
+def _painted(plan: Plan, command: tuple[str, ...], shown: Shown) -> float:
     with Terminal(command, plan.env) as terminal:
-        return terminal.until(lambda text: words in text) - terminal.begun
+        return terminal.until(shown) - terminal.begun
 
 
 def _nobody_there(folder: str) -> str:
@@ -126,9 +126,9 @@ class _Driven:
             self._at += 1
             return "mark", self._terminal.press(b" ", _row(self._at))
         if number % 12 == 4:
-            return "page of the screens", self._terminal.press(b"2", lambda text: "AT ONCE" in text)
+            return "page of the screens", self._terminal.press(b"2", _page(2))
         if number % 12 == 5:
-            return "page of the screens", self._terminal.press(b"1", lambda text: "KUBELET" in text)
+            return "page of the screens", self._terminal.press(b"1", _page(1))
         if number % 12 == 9:
             took = self._terminal.press(b"\x06", lambda text: "▌" in text)
             self._terminal.watch(PAUSE_S)
@@ -162,14 +162,14 @@ def first_answer(plan: Plan) -> Iterator[Line]:
     took: dict[str, list[float]] = {name: [] for name in edits}
     with _made(plan, nodes, nodes * 4 // 5) as ours:
         _planned(ours)
-        for key, words in ((b"3", "[3] Waves"), (b"g", ""), (b"1", "[1] Nodes")):  # to a node that is drained
-            ours.press(key, _words(words))
+        for key, shown in ((b"3", _page(3)), (b"g", _words("")), (b"1", _page(1))):  # to a node that is drained
+            ours.press(key, shown)
             ours.settle()
         for _ in range(max(plan.times, 2)):
             for name, (there, back) in edits.items():
                 for key in (there, back):
                     since = len(ours.sent)
-                    took[name].append(ours.press(key, lambda text: "reckoned" in text))
+                    took[name].append(ours.press(key, _PLAN_LINE.search))
                     ours.until(_has_time, since)
                     ours.settle()
     for name, seconds in took.items():
@@ -183,7 +183,7 @@ def idle(plan: Plan) -> Iterator[Line]:
         return
     seconds = IDLE_S if plan.times > 1 else IDLE_QUICK_S
     with Terminal((*OURS, "--demo"), plan.env) as ours:
-        ours.until(lambda text: "not drained" in text)
+        ours.until(_has_time)
         ours.settle(1.0)
         before = ours.cpu_s()
         sent = ours.watch(seconds)
@@ -199,7 +199,7 @@ def live_run(plan: Plan) -> Iterator[Line]:
     seconds = IDLE_S if plan.times > 1 else IDLE_QUICK_S
     command = (sys.executable, "-m", "bench.screens_run", "--nodes", "200")
     with Terminal(command, plan.env) as ours:
-        ours.until(lambda text: "RUNNING" in text)
+        ours.until(_words("[5]"))
         ours.watch(2.0)
         before = ours.cpu_s()
         sent = ours.watch(seconds)
@@ -218,7 +218,8 @@ def memory(plan: Plan) -> Iterator[Line]:
         with Terminal((*OURS, "--snapshot", folder), plan.env) as ours:
             ours.until(lambda text: "▌" in text)
             ours.settle()
-            ours.press(b"m", lambda text: "this group" in text)
+            ours.press(b"m", str.strip)
+            ours.settle()
             ours.press(b"g", _has_time)
             ours.settle()
             now, most = ours.memory_mib()
@@ -242,9 +243,16 @@ def _planned(terminal: Terminal) -> None:
     terminal.settle()
 
 
-def _has_time(text: str) -> bool:
-    """The line above the pages says how long the drain takes."""
-    return "about " in text
+def _page(number: int) -> Shown:
+    """A frame with the number of the page, as wide as the terminal."""
+    return re.compile(rf"╭─ \[{number}\] [^╮]{{{COLUMNS * 3 // 4},}}╮").search
+
+
+_PLAN_LINE = re.compile(r"(?: · [^·│\n]+){4}")
+"""The line above the pages is the only one with so many parts."""
+
+_has_time = re.compile(r"p95 \d").search
+"""The line above the pages says how long the drain takes."""
 
 
 def _p95(seconds: list[float]) -> float:

@@ -4,7 +4,8 @@
 
 pytest-xdist imports and collects everything once for each worker: ten CPU seconds each here. A fork shares what was
 collected. Tests are given out in chunks of neighbours, which become smaller towards the end, so that no worker waits
-long for another.
+long for another. Tests that mostly wait for a clock (``@pytest.mark.waits``) are the first chunk of the first worker:
+the others keep the cores busy meanwhile, and none of these is left for the end.
 """
 
 from __future__ import annotations
@@ -73,7 +74,9 @@ class Crew:
 
     def __init__(self, session: pytest.Session) -> None:
         self._session, self._hook = session, session.config.hook
-        self._left = list(range(len(session.items)))
+        numbers = range(len(session.items))
+        self._first = [each for each in numbers if session.items[each].get_closest_marker("waits")]
+        self._left = sorted({*numbers} - {*self._first})
         self._workers: list[Worker] = []
         self._numbers = 0
 
@@ -97,8 +100,11 @@ class Crew:
         self._give(worker, workers)
 
     def _give(self, worker: Worker, workers: int) -> None:
-        size = max(1, len(self._left) // (workers * _CHUNKS))
-        chunk, self._left = self._left[:size], self._left[size:]
+        if self._first:
+            chunk, self._first = self._first, []
+        else:
+            size = max(1, len(self._left) // (workers * _CHUNKS))
+            chunk, self._left = self._left[:size], self._left[size:]
         worker.give(chunk)
 
     def _take(self, worker: Worker, workers: int) -> None:

@@ -26,7 +26,7 @@ KIN = {
         Code.of("addon-other-writer"),
     )
 }
-"""An object that nobody could look at hides what becomes of its fields."""
+"""An object that nobody could look at hides the effect on its fields."""
 
 OF_FIELDS = frozenset(
     code.name

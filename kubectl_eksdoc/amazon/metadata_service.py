@@ -24,7 +24,7 @@ class Reach(str, Enum):
 
     REACHABLE = "reachable"
     V1_ONLY = "v1 only"  # the token never arrives; what asks without one is answered
-    CUT_OFF = "cut off"
+    CUT_OFF = "unreachable"
     UNKNOWN = "unknown"
 
 

@@ -143,7 +143,7 @@ def _uncordon(words: Sequence[str], cluster: Cluster) -> str:
 def _edit(words: Sequence[str], cluster: Cluster) -> str:
     kind, name = _named(words[1:])
     namespace = _value(words, "-n")
-    return f"Save it before ({kubectl('get', kind, name, namespace, '-o', 'yaml')}), and write back what was there."
+    return f"Save it before ({kubectl('get', kind, name, namespace, '-o', 'yaml')}), and restore the previous values."
 
 
 def _delete(words: Sequence[str], cluster: Cluster) -> str:

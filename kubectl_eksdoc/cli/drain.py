@@ -245,7 +245,7 @@ def _idle_deletions(plan: DrainPlan) -> list[str]:
 def _in_its_turn(eviction: Eviction) -> str:
     if eviction.manner.restarts is not None:
         return "a rollout replaces it (--surge-singles)"
-    return "its budget lets it go in its turn" if eviction.budget else "no budget keeps it"
+    return "its budget allows its eviction in its turn" if eviction.budget else "no budget keeps it"
 
 
 _PLAN = """\

@@ -55,7 +55,7 @@ def check_not_asked_for(args: argparse.Namespace, leaf: Parser) -> None:
     """
     if asked_for(args) is not None:
         raise UsageError(
-            f"{FLAG} before {leaf.prog.split()[-1]!r} shows a run on screens, and goes with no command",
+            f"{FLAG} before {leaf.prog.split()[-1]!r} opens the interactive UI and cannot be used with a command",
             "In lines: kubectl eksdoc drain status --replay FILE",
         )
 

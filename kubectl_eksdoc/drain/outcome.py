@@ -24,6 +24,10 @@ class PodVerdict(str, Enum):
     UNKNOWN = "unknown"
 
 
+HOLDS = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN)
+"""The verdicts of pods for which their node is not drained."""
+
+
 class BudgetVerdict(str, Enum):
     """One for every budget with pods on targets; the first that holds, in this order."""
 

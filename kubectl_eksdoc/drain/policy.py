@@ -178,7 +178,7 @@ class DrainPolicy:
         json="waitJobsSeconds",
         steps=Steps(
             "let Jobs end",
-            "so long from the begin of their node on",
+            "this long after the drain of their node begins",
             (0, 300, 900, 1800, 3600, 7200),
             usual="not at all",
             unit="s",

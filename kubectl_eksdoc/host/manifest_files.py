@@ -93,7 +93,7 @@ def _elsewhere(path: str, found: Collection[str], bounds: Bounds) -> str:
     except OSError:
         return ""  # named as unread already
     except ValueError:
-        return "what cannot be told"
+        return "what is unknown"
     given = given if isinstance(given, dict) else {}
     maker = next((key for key in _MAKERS if given.get(key)), "")
     if maker:

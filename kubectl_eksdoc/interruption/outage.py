@@ -64,8 +64,8 @@ def sentences(outage: Outage) -> Iterator[str]:
         return
     if outage.handled is False:
         yield (
-            f"At the notice: no controller receives it, the node is not drained. {NOTICE_S // 60} minutes later "
-            f"the machine ends, and its pods with it, without a SIGTERM from the kubelet ({_MEDIUM})."
+            f"At the notice: no controller receives it, the node is not drained. {NOTICE_S // 60} minutes later the "
+            f"instance is terminated, and its pods with it, without SIGTERM from the kubelet ({_MEDIUM})."
         )
         yield (
             f"For about {outage.unnoticed_s} s after that, Services still send to the dead pods, until the node is "
@@ -74,7 +74,7 @@ def sentences(outage: Outage) -> Iterator[str]:
     elif outage.handled is None:
         yield (
             "Whether the notice is received is unknown (see above): if not, the pods end with the "
-            f"machine after {NOTICE_S // 60} minutes, without a SIGTERM from the kubelet ({_MEDIUM})."
+            f"machine after {NOTICE_S // 60} minutes, without SIGTERM from the kubelet ({_MEDIUM})."
         )
     if outage.handled is not False:
         who = outage.by if outage.handled else f"If it receives the notice, {outage.by}"

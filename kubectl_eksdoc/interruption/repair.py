@@ -81,7 +81,7 @@ class Missing:
     @property
     def beside_stack(self) -> tuple[str, ...]:
         """What lacks as well, and no stack of its own can make."""
-        key = ("the policy of the queue's key, which is there already: --print commands",) if self.key_policy else ()
+        key = ("the policy of the queue's existing key: --print commands",) if self.key_policy else ()
         return (*key, *(("the setting: --print helm-values",) if self.setting else ()))
 
     @property

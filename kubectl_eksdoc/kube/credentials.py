@@ -96,7 +96,7 @@ def _usable(fresh: Credential) -> Credential:
     if NO_HEADER.search(fresh.authorization):
         raise ConfigError(
             "the token or password has a character that no HTTP header may have, such as a line break",
-            "Look at it in the kubeconfig, at its file, or at what the credential plugin prints.",
+            "Check it in the kubeconfig, in its file, or in the output of the credential plugin.",
         )
     return fresh
 

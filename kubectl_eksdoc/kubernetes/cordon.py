@@ -1,7 +1,7 @@
-"""What cordoning and uncordoning change on a node.
+"""Who else is draining a node, by what others put on it before they drain it; and when a node counts as NotReady.
 
-Source: staging/src/k8s.io/kubectl/pkg/drain/cordon.go (NewCordonHelperFromRuntimeObject, UpdateIfRequired,
-PatchOrReplaceWithContext), Kubernetes v1.36.
+A node that is only cordoned, or being deleted, tells nobody's name and is no sign. kured notes its lock on its own
+DaemonSet, which runs do not watch; where it runs with --annotate-nodes it notes on the node, too, what it will do.
 """
 
 from __future__ import annotations
@@ -15,28 +15,6 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import REBOOT_IN_PROGRESS, Node
 from kubectl_eksdoc.model.versions import Version, parse
 from kubectl_eksdoc.model.workloads import REBOOT_LOCK
-
-
-def can_be_cordoned(api_version: str, kind: str) -> bool:
-    """Only a node can, whatever else has a spec.unschedulable."""
-    return (api_version, kind) == ("v1", "Node")
-
-
-def needs_update(node: Node, unschedulable: bool) -> bool:
-    """Whether a patch is sent at all; kubectl prints ``already cordoned`` where it is not."""
-    return node.unschedulable != unschedulable
-
-
-def after_patch(node: Node, unschedulable: bool, accepted: bool) -> Node:
-    """The node as the client knows it after it sent the patch: unchanged where the server refused."""
-    return replace(node, unschedulable=unschedulable) if accepted else node
-
-
-# Who else is draining a node: by what others put on it before they drain it.
-#
-# A node that is only cordoned, or being deleted, tells nobody's name and is no sign. kured notes its lock on its own
-# DaemonSet, which runs do not watch; where it runs with --annotate-nodes it notes on the node, too, what it will do.
-
 
 TERMINATION_TAINTS = "aws-node-termination-handler/"
 """Beginning of the taints that the AWS Node Termination Handler puts on nodes (its --taint-node option)."""
@@ -82,7 +60,7 @@ SIGNS = (
         Mark.TAINT,
         f"{TERMINATION_TAINTS}rebalance-recommendation",
         _HANDLER,
-        does="is cordoning it, and drains it where it is told to",
+        does="is cordoning it, and drains it if configured to",
         why="a rebalance recommendation: a Spot interruption is likely",
     ),
     Sign(

@@ -6,7 +6,7 @@ first filter that keeps a pod and shows one warning only; here every filter is a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -96,20 +96,6 @@ class Decision:
     def outcome(self) -> Outcome:
         return self.decisive.outcome if self.decisive is not None else Outcome.DELETE
 
-    @property
-    def kubectl_warning(self) -> str:
-        """What kubectl prints after ``Warning:`` for this pod, "" for nothing."""
-        said = self.decisive
-        if said is None or said.outcome not in (Outcome.DELETE, Outcome.SKIP):
-            return ""
-        return said.message
-
-    @property
-    def kubectl_error(self) -> str:
-        """The error for which kubectl refuses to drain the node, "" for none."""
-        said = self.decisive
-        return said.message if said is not None and said.outcome is Outcome.ERROR else ""
-
 
 PodFilter = Callable[[Pod, Asked], "Said | None"]
 
@@ -178,26 +164,3 @@ FILTERS: tuple[PodFilter, ...] = (pod_selector, skip_deleted, daemon_set, mirror
 def decide(pod: Pod, asked: Asked, filters: Sequence[PodFilter] = FILTERS) -> Decision:
     """Ask every filter, also those after the one that decides."""
     return Decision(pod, tuple(said for f in filters if (said := f(pod, asked)) is not None))
-
-
-def warning_text(decisions: Iterable[Decision]) -> str:
-    """kubectl's one line of warnings (``PodDeleteList.Warnings``), groups by first pod: ``text: ns/a, ns/b; …``."""
-    grouped = _grouped((d.kubectl_warning, d.pod) for d in decisions)
-    return "; ".join(f"{text}: {', '.join(keys)}" for text, keys in grouped.items())
-
-
-def error_texts(decisions: Iterable[Decision]) -> tuple[str, ...]:
-    """kubectl's errors; if there is any, no pod of the node is evicted (``PodDeleteList.errors``)."""
-    grouped = _grouped((d.kubectl_error, d.pod) for d in decisions)
-    return tuple(
-        f"{text if text.lower().startswith('cannot delete') else f'cannot delete {text}'}: {', '.join(keys)}"
-        for text, keys in grouped.items()
-    )
-
-
-def _grouped(said: Iterable[tuple[str, Pod]]) -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
-    for text, pod in said:
-        if text:
-            groups.setdefault(text, []).append(pod.key)
-    return groups

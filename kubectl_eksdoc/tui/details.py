@@ -10,8 +10,7 @@ from kubectl_eksdoc.drain.outcome import Eviction, Left, PodVerdict
 from kubectl_eksdoc.drain.result import Headroom
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status, When
-from kubectl_eksdoc.render.drain.evidence import evidence
-from kubectl_eksdoc.render.drain.groups import Group
+from kubectl_eksdoc.render.drain.groups import Group, evidence
 from kubectl_eksdoc.render.drain.groups import of_budget as of_budget_groups
 from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN, POD_SIGN, STATUS_SIGN, TARGET_SIGN
 from kubectl_eksdoc.render.drain.view import DrainView

@@ -20,7 +20,7 @@ from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Prose
 
 MOTION = (("j k down up", "row"), ("g G", "top, bottom"), ("ctrl+f ctrl+b", "page"), ("ctrl+d ctrl+u", "half page"))
-MORE = (("tab", "next panel"), ("enter", "look at it, never more: pods of a node, of a budget"))
+MORE = (("tab", "next panel"), ("enter", "read only: pods of a node or of a budget"))
 
 AS_IT_COMES = Keymap()
 

@@ -220,7 +220,7 @@ NOTHING_MARKED = text_sheet(
         "m o    every node with a kubelet before the server's",
         "m a    every node not made from its group's newest AMI",
         "m g    every node of this node group",
-        "/      filter first, then m f marks what is shown",
+        "/      filter first, then m f marks the visible nodes",
         "{ }    fewer or more nodes at once;  ?  all keys",
         "Marks only build a plan: nothing is sent from here.",
     )

@@ -56,7 +56,7 @@ def keys(model: Model, now: datetime) -> tuple[tuple[str, str], ...]:
         found.insert(1, ("x", "another context"))
     if model.old and model.facts is not None:
         seen = age(between(model.facts.cluster.observed_at, now))
-        found.insert(-1, ("o", f"look at the last view, {seen} old"))
+        found.insert(-1, ("o", f"show the last view, {seen} old"))
     return tuple(found)
 
 

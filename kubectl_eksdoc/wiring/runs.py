@@ -95,7 +95,7 @@ SILENCE_S, CONNECT_S = 15.0, 5.0
 
 KEPT_S = 75.0
 """So long an entry of the journal is tried to be written: longer than the lock is held, which ends the tries where
-nobody answers at all. It is held again then, or lost, and both are known better than what becomes of an entry."""
+nobody answers at all. It is held again then, or lost, and both are known better than the effect on an entry."""
 
 REFUSED_S = 30.0
 """So long credentials or rights must be refused until a run believes it: who checks them may be away for a moment."""

@@ -74,10 +74,10 @@ def test_what_a_summed_up_command_judges_by_must_have_been_read_in_both() -> Non
 
 
 def test_of_a_drain_a_code_hides_only_its_own() -> None:
-    plan = a_plan(unknown(Code.of("landing-unsure"), Subject("Cluster", "prod")))
+    plan = a_plan(unknown(Code.of("placement-unsure"), Subject("Cluster", "prod")))
     assert ("fixed", "budget-never-allows") in changes(an_earlier(said(Code.of("budget-never-allows"))), plan)
-    earlier = an_earlier(said(Code.of("landing-unsure")))
-    assert ("not-known-any-more", "landing-unsure") in changes(earlier, plan)
+    earlier = an_earlier(said(Code.of("placement-unsure")))
+    assert ("not-known-any-more", "placement-unsure") in changes(earlier, plan)
 
 
 def test_only_and_gate_and_symptom_of_either() -> None:

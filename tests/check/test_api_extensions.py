@@ -98,7 +98,7 @@ def test_nobody_converts() -> None:
 
 def test_one_version_alone_asks_nobody() -> None:
     finding = only(Code.of("crd-conversion"), converted(a_definition(V1, converter=HOOK)))
-    assert (finding.severity, "nobody asks it now" in finding.message) == (Severity.LOW, True)
+    assert (finding.severity, "it is not called now" in finding.message) == (Severity.LOW, True)
     two = a_definition(V1, converter=HOOK, stored=("v1alpha1", "v1"))
     assert only(Code.of("crd-conversion"), converted(two)).severity is Severity.HIGH
 

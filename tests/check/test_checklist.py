@@ -235,7 +235,7 @@ def test_an_ami_of_ones_own_goes_by_the_launch_template() -> None:
 
 def test_an_update_in_place_says_when_not_to() -> None:
     step = the_step(with_nodes(a_node("a", version=NEW, os_image=AL2023)), "Update group blue in place")
-    assert "quick way back" in step.why
+    assert "quick rollback" in step.why
     assert any("launchTemplate" in each for each in step.commands)
 
 

@@ -142,4 +142,4 @@ def test_where_all_have_followed_the_fresh_upgrade_nothing_is_to_be_mended() -> 
         old = nodes(1, version=version)
         _, lost = find(facts(told(cluster_updates=FRESH), target="1.33", nodes=old), Code.of("rollback-window"))
         assert (lost.status, lost.severity) == (Status.PASS, Severity.LOW)
-        assert "gives the way back up" in lost.message
+        assert "gives the rollback up" in lost.message

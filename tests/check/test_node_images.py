@@ -90,7 +90,7 @@ def test_ubuntu_and_others_are_unknown_with_whom_to_ask() -> None:
     found = find(facts(nodes=[*ubuntu, *flatcar]), Code.of("ami-unknown"))
     assert {each.status for each in found} == {Status.UNKNOWN}
     said = {str(each.subject): text(each) for each in found}
-    assert "Ask Canonical" in said["ubuntu"] and "Ask whoever builds it" in said["self-managed"]
+    assert "Ask Canonical" in said["ubuntu"] and "Ask its builder" in said["self-managed"]
 
 
 def test_a_system_that_nobody_knows_goes_by_the_type_of_its_group() -> None:

@@ -131,7 +131,7 @@ def test_the_tables_have_each_cause_that_the_plans_of_others_find() -> None:
         ("", "Nothing is proposed that could be undone."),
         ("kubectl describe pods -n shop -l app=web", LOOKS),
         ("kubectl eksdoc coredns-lameduck --demo", LOOKS),
-        ("kubectl eksdoc imds-probe --apply --fix x", "It shows the way back before it asks"),
+        ("kubectl eksdoc imds-probe --apply --fix x", "It shows the rollback before it asks"),
         ("kubectl eksdoc addon-diff coredns --apply --dry-run", "A dry run changes nothing. Carried out, it shows the"),
         ("kubectl rollout restart deployment/web -n shop", "It changes nothing but the age of the pods"),
         ("kubectl cordon a b", "Undo: kubectl uncordon a b"),

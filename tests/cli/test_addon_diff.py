@@ -56,7 +56,7 @@ def test_the_confidence_is_that_of_the_mode_that_is_asked(mode: str, sure: str) 
 def test_strict_passes_nothing_that_is_only_believed() -> None:
     preserve = (*CNI, "--resolve-conflicts", "PRESERVE")
     assert (run_cli(*preserve).code, run_cli(*preserve, "--strict").code) == (0, 5)
-    assert "--strict: what becomes of 1 field is not certain (SURE)" in run_cli(*preserve, "--strict").err
+    assert "--strict: the effect on 1 field is not certain (SURE)" in run_cli(*preserve, "--strict").err
 
 
 def test_empty_values_take_everything_away(tmp_path: Path) -> None:

@@ -69,6 +69,6 @@ def test_names_that_change_nothing_are_noted() -> None:
     )
     far, web, bare = (next(n for n in drain.idle(plan) if pod in n) for pod in ("far", "web-0", "bare"))
     assert far.endswith("it is on no target")
-    assert web.endswith("its budget lets it go in its turn")
+    assert web.endswith("its budget allows its eviction in its turn")
     assert "no controller owns it" in bare
     assert len(drain.idle(plan)) == 3 and [e.pod.name for e in plan.past_budgets] == ["never-0"]

@@ -140,7 +140,7 @@ FAILS: dict[str, tuple[Callable[[], DnsFacts], str, Severity]] = {
     ),
     "dns-failing none ready": (
         lambda: facts(pods=[replace(pod, ready=False, not_ready_because="CrashLoopBackOff") for pod in PODS]),
-        "0 of 2 pods are Ready: nobody answers",
+        "0 of 2 pods are Ready: DNS lookups fail",
         Severity.CRITICAL,
     ),
     "dns-failing one ready": (

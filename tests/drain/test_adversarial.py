@@ -207,7 +207,7 @@ def test_a_node_that_does_not_say_what_room_it_has_is_no_room(surge: int | None)
     """Outside the targets it makes the verdict unknown, for it may have room; a copy of a target has none either."""
     silent = replace(a_small_node("new-0", "a", "green"), allocatable={})
     plan = planned(WEB, [*olds(1), silent], placed(WEB, "old-0"), DrainPolicy())
-    assert codes(plan) >= {"landing-unsure"}
+    assert codes(plan) >= {"placement-unsure"}
     assert target(plan, "old-0").verdict is TargetVerdict.UNKNOWN
     nodes = [replace(node, allocatable={}) for node in olds(2)]
     plan = planned(WEB, nodes, placed(WEB, "old-0"), DrainPolicy(surge=surge))

@@ -100,7 +100,7 @@ def test_partial_evicts_those_that_have_a_place() -> None:
 def test_another_scheduler_is_not_judged() -> None:
     pod = a_pod("web-0", placement=Placement(scheduler="volcano"))
     plan = plan_of(pods=[pod])
-    found = finding(plan, "landing-unsure")
+    found = finding(plan, "placement-unsure")
     assert (found.status, verdict_of(plan, "web-0")) == (Status.UNKNOWN, PodVerdict.EVICT)
     assert "volcano" in found.message
 
@@ -164,8 +164,8 @@ def test_a_node_pool_at_its_limit_adds_nothing() -> None:
 
 def test_a_node_that_says_no_room_makes_the_landing_unknown() -> None:
     plan = plan_of(nodes=[a_node("old-0"), a_node("new-0", allocatable={})], pods=[asking("web-0", 1)], roomy=False)
-    assert finding(plan, "landing-unsure").status is Status.UNKNOWN
-    assert "new-0" in finding(plan, "landing-unsure").missing
+    assert finding(plan, "placement-unsure").status is Status.UNKNOWN
+    assert "new-0" in finding(plan, "placement-unsure").missing
     assert verdict_of(plan, "web-0") is PodVerdict.UNKNOWN
 
 
@@ -218,7 +218,7 @@ def test_a_node_attaches_only_so_many_volumes(limit: int, attached: int, drains:
     plan = plan_of(with_disks(limit, attached), roomy=False)
     assert (target(plan).verdict is TargetVerdict.DRAINS) is drains
     assert ("needs-nodes" in codes(plan)) is not drains
-    assert "landing-unsure" not in codes(plan)
+    assert "placement-unsure" not in codes(plan)
 
 
 def test_new_nodes_attach_no_more_than_those_they_are_like() -> None:
@@ -238,7 +238,7 @@ def test_no_new_node_helps_where_none_attaches_a_volume() -> None:
 def test_without_what_nodes_can_attach_the_landing_of_volumes_alone_is_unsure(kind: Resource) -> None:
     plan = plan_of(with_disks(9, unread=[kind]), roomy=False)
     unsure = [f for f in plan.findings if f.status is Status.UNKNOWN]
-    assert {(f.code.name, f.subject.name, f.missing) for f in unsure} == {("landing-unsure", "db", kind.full_name)}
+    assert {(f.code.name, f.subject.name, f.missing) for f in unsure} == {("placement-unsure", "db", kind.full_name)}
     assert kind in unsure[0].code.needs
     assert {verdict_of(plan, f"db-{i}") for i in range(3)} == {PodVerdict.EVICT}
 
@@ -247,4 +247,4 @@ def test_a_kind_that_is_missing_is_named_only_where_it_decides() -> None:
     """What another scheduler does with a pod without volumes does not depend on them."""
     pod = a_pod("web-0", placement=Placement(scheduler="volcano"))
     plan = plan_of(pods=[pod], unread=[CSI_NODES, CLAIMS, NAMESPACES])
-    assert finding(plan, "landing-unsure").missing == "namespaces"
+    assert finding(plan, "placement-unsure").missing == "namespaces"

@@ -23,7 +23,7 @@ ASKED_AS = {
 WITHOUT_PLAN = (kinds.PODS, kinds.NODES)
 """Without these nothing is planned at all."""
 
-NOT_OURS = (Code.of("all-replicas-at-once"), Code.of("landing-unsure"), Code.of("needs-nodes"))
+NOT_OURS = (Code.of("all-replicas-at-once"), Code.of("placement-unsure"), Code.of("needs-nodes"))
 """What the order and the places of replacements tell, which has tests of its own."""
 
 _OWNERS = {

@@ -298,7 +298,7 @@ def test_without_volumes_read_only_pods_with_claims_are_unknown() -> None:
     def planned(pod: object) -> set[str]:
         return codes(plan_of(a_cluster(nodes=[a_node("old-0")], pods=[pod], workloads=WEB, unread=[kinds.VOLUMES])))
 
-    assert planned(a_pod(volumes=(a_claimed("data-0"),))) == {"pod-local-volume", "landing-unsure"}
+    assert planned(a_pod(volumes=(a_claimed("data-0"),))) == {"pod-local-volume", "placement-unsure"}
     assert planned(a_pod()) == set()
 
 

@@ -56,7 +56,7 @@ def full(*more: Pod, grows: bool = False, high: Pod = HIGH, room: int = 4, **fac
 def test_who_waits_for_a_new_node_pushes_others_out_meanwhile() -> None:
     plan = full(grows=True, priority_classes=[PriorityClass("gold", 1000), PriorityClass("none", 0)])
     assert verdict_of(plan, "high-0") is PodVerdict.EVICT
-    found = finding(plan, "landing-preempts")
+    found = finding(plan, "placement-preempts")
     assert (found.status, found.severity, str(found.subject)) == (Status.FAIL, Severity.HIGH, "default/high")
     assert found.message == (
         "while its replacements wait for a new node (priority 1000 (gold)), the scheduler deletes others for the first "
@@ -72,7 +72,7 @@ def test_a_blocked_pod_stays_blocked_and_what_it_would_do_is_remarked() -> None:
     plan = full()
     assert verdict_of(plan, "high-0") is PodVerdict.BLOCKED
     assert plan.evictions == ()
-    found = finding(plan, "landing-preempts")
+    found = finding(plan, "placement-preempts")
     assert (found.status, found.severity) == (Status.PASS, Severity.HIGH)
     assert "they stay, since there is no place for them; evicted all the same" in found.message
 
@@ -80,14 +80,16 @@ def test_a_blocked_pod_stays_blocked_and_what_it_would_do_is_remarked() -> None:
 @pytest.mark.parametrize(("allowed", "said", "beyond"), [(0, "beyond", 1), (1, "within", 0)])
 def test_the_victims_budgets_are_named(allowed: int, said: str, beyond: int) -> None:
     plan = full(grows=True, budgets=[a_budget("low", allowed=allowed, expected=2)])
-    found = finding(plan, "landing-preempts")
+    found = finding(plan, "placement-preempts")
     assert f"{beyond} beyond what their budgets allow" in found.message
     assert found.evidence[1].endswith(f"{said} budget default/low, which allows {allowed} now")
 
 
 def test_unread_budgets_are_said() -> None:
     """Only pods that the eviction endpoint asks no budget for go then: those that have not started."""
-    found = finding(full(high=replace(HIGH, phase="Pending", ready=False), unread=[kinds.BUDGETS]), "landing-preempts")
+    found = finding(
+        full(high=replace(HIGH, phase="Pending", ready=False), unread=[kinds.BUDGETS]), "placement-preempts"
+    )
     assert found.evidence[1].endswith("and its budgets were not read")
 
 
@@ -103,12 +105,12 @@ def test_unread_budgets_are_said() -> None:
 )
 def test_who_pushes_nobody_out(high: Pod) -> None:
     plan = full(high=high)
-    assert "landing-preempts" not in codes(plan)
+    assert "placement-preempts" not in codes(plan)
     assert verdict_of(plan, "high-0") is PodVerdict.BLOCKED
 
 
 def test_whoever_finds_a_place_pushes_nobody_out() -> None:
-    assert "landing-preempts" not in codes(full(room=6))
+    assert "placement-preempts" not in codes(full(room=6))
 
 
 def test_the_node_with_the_least_harm_is_taken() -> None:
@@ -117,13 +119,15 @@ def test_the_node_with_the_least_harm_is_taken() -> None:
     nodes = [a_node("old-0"), a_room("new-0", 4), a_room("new-1", 4), a_room("new-2", 4)]
     budgets = [a_budget("kept", allowed=0, expected=1), a_budget("low", allowed=0, expected=2)]
     plan = full(dear, kept, nodes=nodes, budgets=budgets)
-    assert finding(plan, "landing-preempts").evidence[1].startswith("deletes pod default/dear-0 on new-1: priority 10")
+    assert (
+        finding(plan, "placement-preempts").evidence[1].startswith("deletes pod default/dear-0 on new-1: priority 10")
+    )
 
 
 def test_a_victim_that_leaves_anyway_is_not_pushed_out() -> None:
     leaving = asking("leaving-0", 2, deletion_deadline=a_pod().created_at)
     plan = full(pods=[HIGH, asking("low-0", 2, priority=2000), leaving])
-    assert "landing-preempts" not in codes(plan)
+    assert "placement-preempts" not in codes(plan)
 
 
 def test_replacements_that_were_placed_before_can_be_pushed_out() -> None:
@@ -134,13 +138,13 @@ def test_replacements_that_were_placed_before_can_be_pushed_out() -> None:
     )
     plan = plan_of(cluster, policy=DrainPolicy(order_nodes=("old-1", "old-0")), roomy=False)
     assert [e.pod.name for e in plan.evictions] == ["low-9"]
-    found = finding(plan, "landing-preempts")
+    found = finding(plan, "placement-preempts")
     assert found.evidence[1] == "deletes the replacement of pod default/low-9 on new-0: priority 0, no budget"
 
 
 def test_replicas_are_one_finding() -> None:
     plan = full(replace(HIGH, name="high-1", uid="high-1"))
-    assert finding(plan, "landing-preempts").evidence[0] == "pod default/high-0 on old-0, and 1 more like it"
+    assert finding(plan, "placement-preempts").evidence[0] == "pod default/high-0 on old-0, and 1 more like it"
 
 
 def test_one_that_is_evicted_is_enough_to_fail() -> None:
@@ -150,13 +154,13 @@ def test_one_that_is_evicted_is_enough_to_fail() -> None:
     nodes = [a_node("old-0"), a_node("old-1"), a_room("new-0", 4, labels=POOL)]
     plan = full(nodes=nodes, pods=[*huge, asking("low-0", 4)], node_pools=[pool])
     assert len(plan.evictions) == 1
-    assert finding(plan, "landing-preempts").status is Status.FAIL
+    assert finding(plan, "placement-preempts").status is Status.FAIL
 
 
 def test_what_the_search_did_not_reach_is_unknown() -> None:
     kinds_of = [asking(f"app{i}-0", 2, "old-0", priority=1000, app=f"app{i}") for i in range(preempting.MOST_KINDS + 3)]
     plan = full(pods=[*kinds_of, asking("low-0", 2), asking("low-1", 2)])
-    unknown = [f for f in plan.unknowns if f.code.name == "landing-preempts"]
+    unknown = [f for f in plan.unknowns if f.code.name == "placement-preempts"]
     assert len(unknown) == 1
     assert unknown[0].message.startswith("cannot tell whether 3 more pods that find no place would push others out")
     assert len(unknown[0].evidence) == 3
@@ -166,28 +170,28 @@ def test_the_most_important_are_examined_first_and_the_least_not_at_all() -> Non
     """Those with nobody below them need no examination, however many kinds they are."""
     many = range(preempting.MOST_KINDS + 3)
     lowest = [asking(f"app{i}-0", 2, "old-0", app=f"app{i}") for i in many]
-    assert "landing-preempts" not in codes(full(pods=[*lowest, asking("low-0", 2), asking("low-1", 2)]))
+    assert "placement-preempts" not in codes(full(pods=[*lowest, asking("low-0", 2), asking("low-1", 2)]))
     rising = [asking(f"app{i}-0", 2, "old-0", priority=i + 1, app=f"app{i}") for i in many]
     plan = full(pods=[*rising, asking("low-0", 2), asking("low-1", 2)])
-    (unknown,) = (f for f in plan.unknowns if f.code.name == "landing-preempts")
+    (unknown,) = (f for f in plan.unknowns if f.code.name == "placement-preempts")
     assert sorted(unknown.evidence) == [f"pod default/app{i}-0 on old-0" for i in range(3)]
 
 
 def test_finished_pods_take_no_room_and_are_no_victims() -> None:
     done = asking("done-0", 2, priority=-5, phase="Succeeded")
-    assert "low-1" in finding(full(done), "landing-preempts").evidence[1]
+    assert "low-1" in finding(full(done), "placement-preempts").evidence[1]
 
 
 def test_with_too_many_nodes_the_rest_is_unknown_or_said() -> None:
     many = [a_room(f"new-{i}", 4) for i in range(preempting.MOST_NODES + 1)]
     there = [asking(f"low-{i}", 4, node.name) for i, node in enumerate(many)]
     plan = full(nodes=[a_node("old-0"), *many], pods=[HIGH, *there])
-    assert "only the first 200 nodes were tried" in finding(plan, "landing-preempts").evidence[1]
+    assert "only the first 200 nodes were tried" in finding(plan, "placement-preempts").evidence[1]
     # The first 200 do not help, since what fills them is more important; nobody knows of the last one.
     stuck = [asking(f"mid-{i}", 3, node.name, priority=2000, app="mid") for i, node in enumerate(many[:-1])]
     tiny = [asking(f"tiny-{i}", 1, node.name) for i, node in enumerate(many[:-1])]
     plan = full(nodes=[a_node("old-0"), *many], pods=[HIGH, *stuck, *tiny, there[-1]])
-    found = finding(plan, "landing-preempts")
+    found = finding(plan, "placement-preempts")
     assert (found.status, found.evidence) == (Status.UNKNOWN, ("pod default/high-0 on old-0",))
 
 

@@ -214,7 +214,7 @@ def test_a_plan_says_how_its_times_came_about() -> None:
     facts = {"pods": pods(12), "workloads": [a_workload(replicas=12)], "budgets": [a_budget(expected=12)]}
     plan = plan_of(**facts, policy=DrainPolicy())
     assert plan.estimate is not None
-    assert "p50 and p95 are of 41 simulated runs, each pod's times drawn anew" in plan.estimate.assumptions
+    assert "p50 and p95 are of 41 simulated runs, with new random times for each pod" in plan.estimate.assumptions
     assert plan.estimate.p50_s < plan.estimate.p95_s
     assert plan.estimate.p50_s == max(span.done_s for span in plan.estimate.spans), "one timeline"
     assert plan.estimate.p95_s == max(plan.estimate.slow_s.values())

@@ -26,6 +26,7 @@ def drained_by(drainer: Drainer, home: Path) -> tuple[Drained, float]:
         return drained, world.counted.refused_share
 
 
+@pytest.mark.waits
 @pytest.mark.long
 def test_as_fast_as_kubectl_and_hardly_ever_refused(tmp_path: Path) -> None:
     kubectl = needed.kubectl_of(needed.KUBECTLS[-1])

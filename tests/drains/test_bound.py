@@ -91,6 +91,7 @@ def test_the_bound_is_of_a_budget_and_of_the_slowest_stop() -> None:
     assert announced(plan) == 0
 
 
+@pytest.mark.waits
 @pytest.mark.long
 def test_over_http_and_unscaled(tmp_path: Path) -> None:
     """The command line as a process of its own; the server's clock is the wall's."""

@@ -154,6 +154,7 @@ def test_a_token_that_ends_in_the_middle_is_made_anew(tmp_path: Path) -> None:
 # A server that is away
 
 
+@pytest.mark.waits
 def test_a_server_that_is_away_for_more_than_half_a_minute(tmp_path: Path) -> None:
     """It does not listen, and every connection is broken; its time goes on meanwhile."""
     with contextlib.ExitStack() as stack:

@@ -35,6 +35,7 @@ def test_what_can_be_emptied_is_emptied_and_nothing_else_is_begun() -> None:
     assert watched.pending == [] and watched.unscheduled == {}
 
 
+@pytest.mark.waits
 @pytest.mark.long
 def test_it_is_said_before_anything_is_done(tmp_path: Path) -> None:
     """The command line over HTTP."""
@@ -48,6 +49,7 @@ def test_it_is_said_before_anything_is_done(tmp_path: Path) -> None:
         assert world.counted.refused_share <= 0.01
 
 
+@pytest.mark.waits
 @pytest.mark.long
 def test_kubectl_ends_with_pods_without_a_node_and_nodes_half_drained(tmp_path: Path) -> None:
     """All nodes at once, each given up after 75 s: on enough room that is enough for all of them."""

@@ -69,7 +69,7 @@ def test_an_answer() -> None:
 
 @pytest.mark.parametrize("status", [2, 3, 4, 70])
 def test_a_refusal_says_why_and_what_to_try(status: int) -> None:
-    said = "context prod\nerror: old\nerror: nobody answers at https://x\nTry again.\n    kubectl get nodes\n"
+    said = "context prod\nerror: old\nerror: DNS lookups fail at https://x\nTry again.\n    kubectl get nodes\n"
     assert outcome(status, b"", said, UPGRADE_CHECK) == Unanswered(
         status, "nobody answers at https://x", "Try again. kubectl get nodes"
     )
@@ -126,11 +126,11 @@ def test_what_only_the_metadata_service_has() -> None:
     groups = [
         {
             "nodes": ["a", "b"],
-            "now": {"verdict": "cut off"},
+            "now": {"verdict": "unreachable"},
             "pods": {"brokenNow": [{}, {}, {}], "willBreak": [{}]},
         },
         {"nodes": ["c"], "now": {"verdict": "reachable"}, "pods": {"brokenNow": [], "willBreak": [{}]}},
-        {"nodes": ["fargate"], "now": {"verdict": "cut off", "service": False}, "pods": {}},
+        {"nodes": ["fargate"], "now": {"verdict": "unreachable", "service": False}, "pods": {}},
     ]
     found = of(DOCUMENT | {"kind": IMDS_PROBE, "groups": groups}, kind=IMDS_PROBE)
     assert isinstance(found, Answered)
@@ -140,7 +140,12 @@ def test_what_only_the_metadata_service_has() -> None:
 def test_a_figure_says_what_it_does_not_count() -> None:
     groups = [
         {"nodes": ["a", "b"], "now": {"verdict": "unknown"}, "next": {"verdict": "reachable"}, "pods": {}},
-        {"nodes": ["c"], "now": {"verdict": "cut off"}, "next": {"verdict": "unknown"}, "pods": {"brokenNow": [{}]}},
+        {
+            "nodes": ["c"],
+            "now": {"verdict": "unreachable"},
+            "next": {"verdict": "unknown"},
+            "pods": {"brokenNow": [{}]},
+        },
     ]
     found = of(DOCUMENT | {"kind": IMDS_PROBE, "groups": groups}, kind=IMDS_PROBE)
     assert isinstance(found, Answered)

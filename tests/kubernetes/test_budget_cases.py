@@ -21,13 +21,13 @@ from kubectl_eksdoc.kubernetes.budgets import (
     scaled,
     sync,
 )
-from kubectl_eksdoc.kubernetes.discovery import Served, scale_not_found
 from kubectl_eksdoc.kubernetes.disruption_targets import DisruptionTarget, after_sync
 from kubectl_eksdoc.kubernetes.replacement import NoScale, Scale, Scales
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.workloads import Workload
 from tests import raw_facts
+from tests.fakes.kubectl import Served, scale_not_found
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.kubernetes import drain_filters as filters
-from kubectl_eksdoc.kubernetes.cordon import after_patch, can_be_cordoned, needs_update
-from kubectl_eksdoc.kubernetes.discovery import Served, eviction_version
 from kubectl_eksdoc.kubernetes.disruption_targets import End, Left, Limits, Unreadable, Waiting, has_left, look, pause
 from kubectl_eksdoc.kubernetes.drain_filters import (
     Asked,
@@ -23,12 +21,24 @@ from kubectl_eksdoc.kubernetes.drain_filters import (
     Presence,
     Said,
     decide,
-    error_texts,
-    warning_text,
 )
-from kubectl_eksdoc.kubernetes.evictions import Next, Removal, RemovalOptions, after_eviction, removals, timed_out_text
 from kubectl_eksdoc.model.pods import Pod
 from tests import raw_facts
+from tests.fakes.kubectl import (
+    Next,
+    Removal,
+    RemovalOptions,
+    Served,
+    after_eviction,
+    after_patch,
+    can_be_cordoned,
+    error_texts,
+    eviction_version,
+    needs_update,
+    removals,
+    timed_out_text,
+    warning_text,
+)
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 

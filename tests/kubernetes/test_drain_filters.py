@@ -20,12 +20,11 @@ from kubectl_eksdoc.kubernetes.drain_filters import (
     Outcome,
     Presence,
     decide,
-    error_texts,
-    warning_text,
 )
 from kubectl_eksdoc.model.pods import MIRROR, Pod
 from kubectl_eksdoc.model.selectors import parse
 from tests.builders import NOW, a_claimed, a_hostpath, a_pod, ago, an_emptydir
+from tests.fakes.kubectl import error_of, error_texts, warning_of, warning_text
 
 DAEMON = a_pod("agent-1", owner="DaemonSet/agent")
 STATIC = a_pod("kube-static", owner="Node/old-0", annotations={MIRROR: ""})
@@ -90,7 +89,7 @@ def test_a_daemon_set_that_is_gone_or_was_not_read(presence: Presence, force: bo
     if presence is Presence.MISSING:
         assert decision.said[0].message == 'daemonsets.apps "agent" not found'
     else:
-        assert (decision.kubectl_error, decision.kubectl_warning) == ("", "")
+        assert (error_of(decision), warning_of(decision)) == ("", "")
 
 
 @pytest.mark.parametrize(("seconds", "limit", "outcome"), [(21, 20, "skip"), (20.9, 20, "delete"), (99, 0, "delete")])
@@ -104,18 +103,18 @@ def test_every_verdict_is_kept_also_after_the_one_that_decides() -> None:
         (Filter.LOCAL_STORAGE, Outcome.ERROR),
         (Filter.UNREPLICATED, Outcome.ERROR),
     ]
-    assert decided(BARE_SCRATCH).kubectl_error == LOCAL_STORAGE_FATAL
+    assert error_of(decided(BARE_SCRATCH)) == LOCAL_STORAGE_FATAL
 
 
 def test_kubectl_shows_the_last_warning_and_we_keep_both() -> None:
     decision = decided(BARE_SCRATCH, force=True, delete_emptydir_data=True)
     assert [s.message for s in decision.said] == [LOCAL_STORAGE_WARNING, UNMANAGED_WARNING]
-    assert (decision.kubectl_warning, decision.kubectl_error) == (UNMANAGED_WARNING, "")
+    assert (warning_of(decision), error_of(decision)) == (UNMANAGED_WARNING, "")
 
 
 def test_an_error_hides_the_warning_before_it() -> None:
     decision = decided(BARE_SCRATCH, delete_emptydir_data=True)
-    assert (decision.kubectl_warning, decision.kubectl_error) == ("", UNMANAGED_FATAL)
+    assert (warning_of(decision), error_of(decision)) == ("", UNMANAGED_FATAL)
 
 
 def test_the_texts_of_a_node() -> None:

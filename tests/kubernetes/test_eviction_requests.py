@@ -17,7 +17,6 @@ from kubectl_eksdoc.kubernetes.evictions import (
     Why,
     conflict,
     malformed,
-    namespace_terminating,
     not_found,
     serve,
 )
@@ -83,8 +82,6 @@ def test_the_refusals_a_real_server_gave() -> None:
     assert told(wrong) == recorded("eviction wrong uid precondition")
     assert told(malformed(EvictionRequest("other", name))) == recorded("eviction name mismatch")
     assert told(not_found("nope")) == recorded("eviction of a missing pod")
-    leaving = namespace_terminating("stays", "leaving")
-    assert told(leaving) == recorded("eviction in a terminating namespace, pod not yet deleted")
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,21 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.discovery import Served, eviction_version, implements_scale, scale_not_found
-from kubectl_eksdoc.kubernetes.evictions import (
+from tests import raw_facts
+from tests.builders import a_pod
+from tests.fakes.kubectl import (
     NAMESPACE_TERMINATING,
     RETRY_AFTER,
     Next,
     Removal,
     RemovalOptions,
+    Served,
     after_eviction,
+    eviction_version,
+    implements_scale,
     removals,
+    scale_not_found,
 )
-from tests import raw_facts
-from tests.builders import a_pod
 
 EXCHANGES: Mapping[str, dict[str, Any]] = {e["name"]: e for e in raw_facts.lines("recordings/exchanges.jsonl.gz")}
 DRAINS = {

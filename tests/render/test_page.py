@@ -19,9 +19,8 @@ from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import Eviction, TargetVerdict
 from kubectl_eksdoc.render.drain import DrainView, Look, render
 from kubectl_eksdoc.render.drain.groups import grouped
-from kubectl_eksdoc.render.drain.page.gantt import MOST_BARS, gantt
-from kubectl_eksdoc.render.drain.page.headroom import over_time
 from kubectl_eksdoc.render.drain.page.tables import MOST_PODS
+from kubectl_eksdoc.render.drain.page.timeline import MOST_BARS, gantt, over_time
 from kubectl_eksdoc.render.drain.verdict import NO_TIMES
 from kubectl_eksdoc.render.html import Html, el, table, text
 from kubectl_eksdoc.render.tables import Column

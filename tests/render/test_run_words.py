@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,11 +13,12 @@ import pytest
 from kubectl_eksdoc.drain.run.moments import Happened, Moment
 from kubectl_eksdoc.drain.run.record import Record
 from kubectl_eksdoc.model.journal import Cause
+from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.record.rows import cordoned_only, placed
 from kubectl_eksdoc.render.record.view import RecordView
 from kubectl_eksdoc.render.rehearsal.table import differences
 from kubectl_eksdoc.render.run.result import RunResult
-from kubectl_eksdoc.render.run.table import against_plan, verdict
+from kubectl_eksdoc.render.run.table import against_plan, table, ticket, verdict
 from kubectl_eksdoc.render.run.view import RunView
 from tests.reading import printed
 from tests.rehearsed import rehearsed_demo
@@ -41,6 +44,12 @@ def test_time_is_told_against_the_figure_that_users_were_told() -> None:
     late = ended(replace(rehearsed_demo().record, ended_s=estimate.p50_s + 30, drained_s=None))
     share = f"{30 / estimate.p50_s:+.0%}"
     assert against_plan(late)[0] == f"It took 30s longer than p50 (2m16s, {share}), within p95 (6m18s)."
+
+
+@pytest.mark.parametrize("said", [table, partial(table, full=True), ticket])
+def test_what_was_to_be_done_before_the_drain_is_not_advised_after_it(said: Callable[[RunView, Look], str]) -> None:
+    told = said(ended(rehearsed_demo().record), Look(width=200))
+    assert "In place: the group's own update brings new nodes" in told and "before the drain" not in told
 
 
 def test_the_result_says_where_the_difference_came_from() -> None:

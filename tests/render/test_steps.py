@@ -17,8 +17,7 @@ from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.render.drain import DrainView, Look, render
 from kubectl_eksdoc.render.drain.afterwards import briefly
-from kubectl_eksdoc.render.drain.evidence import evidence
-from kubectl_eksdoc.render.drain.groups import grouped
+from kubectl_eksdoc.render.drain.groups import evidence, grouped
 from kubectl_eksdoc.render.drain.invocation import again, dump_folder
 from kubectl_eksdoc.render.drain.steps import answer, steps
 from tests.examples import one_in
@@ -215,11 +214,11 @@ def test_each_unknown_has_its_own_steps_and_they_write_into_the_dump() -> None:
 @pytest.mark.parametrize("name", [*READERS, "by hand"])
 def test_what_comes_after_the_drain_is_short(name: str) -> None:
     view = a_view() if name == "by hand" else view_of(name)
-    assert 0 < len(briefly(view, Look(width=80))) <= 12
+    assert 0 < len(briefly(view.handoffs, Look(width=80))) <= 12
 
 
 def test_many_groups_of_nodes_are_one_line_each() -> None:
     view = a_view()
     many = tuple(replace(view.handoffs[0], group=f"blue-{n}") for n in range(40))
-    lines = briefly(a_view(replace(view.plan, handoffs=many)), Look())
+    lines = briefly(many, Look())
     assert len(lines) == 12 and lines[-1] == "  … and 29 more groups of nodes"

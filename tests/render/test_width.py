@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.render.drain import DrainView, Look, render
-from kubectl_eksdoc.render.drain.groups import grouped
+from kubectl_eksdoc.render.drain.groups import grouped, unread
 from kubectl_eksdoc.render.drain.steps import steps
-from kubectl_eksdoc.render.drain.unread import unread
 from kubectl_eksdoc.render.tables import Cell, Column, plain
 from tests.examples import one_in
 from tests.render.comparisons import BASELINE, a_compared_view

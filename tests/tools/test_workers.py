@@ -30,6 +30,24 @@ def test_killed(): os.kill(os.getpid(), 9)
 def test_after(tmp_path): assert not list(tmp_path.iterdir())
 """
 
+WAITING = """
+import os, pathlib, pytest
+
+@pytest.fixture(autouse=True)
+def begun(request):
+    with pathlib.Path(__file__).with_suffix(".begun").open("a") as file:
+        file.write(f"{os.getpid()} {request.function.__name__}\\n")
+
+@pytest.mark.parametrize("number", range(40))
+def test_each(number): pass
+
+@pytest.mark.waits
+@pytest.mark.parametrize("number", range(3))
+def test_waits(number): pass
+
+def test_fails(): assert False
+"""
+
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -66,3 +84,16 @@ def test_it_stops_after_the_first_failure(suite: Path) -> None:
 @pytest.mark.long
 def test_what_lives_as_long_as_the_session_lives_as_long_as_its_worker(suite: Path) -> None:
     assert ran(suite, "-k", "each").count("ground left") <= 3
+
+
+@pytest.mark.long
+def test_what_waits_is_begun_first_and_by_one_worker(tmp_path: Path) -> None:
+    path = tmp_path / "test_waiting.py"
+    path.write_text(WAITING, encoding="utf-8")
+    assert "1 failed, 43 passed" in ran(path, "-o", "markers=waits")
+    by_worker: dict[str, list[str]] = {}
+    for line in path.with_suffix(".begun").read_text(encoding="utf-8").splitlines():
+        worker, name = line.split()
+        by_worker.setdefault(worker, []).append(name)
+    (names,) = [each for each in by_worker.values() if "test_waits" in each]
+    assert names[:3] == ["test_waits"] * 3 and names.count("test_waits") == 3

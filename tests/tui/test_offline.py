@@ -105,7 +105,7 @@ def test_the_last_view_can_be_looked_at_meanwhile() -> None:
 
     async def look(pilot: Drives, screen: PlanScreen) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, OfflineScreen))
-        assert "look at the last view, 3h old" in text(pilot)
+        assert "show the last view, 3h old" in text(pilot)
         await pilot.press("o")
         await tick(pilot, cluster, 5)
         await until(pilot, lambda: screen.model.reads.failures == 2)

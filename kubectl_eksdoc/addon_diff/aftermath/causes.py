@@ -132,7 +132,7 @@ def _of_eks_otherwise(origin: Origin, around: Around) -> Because:
     """EKS had written what the chart does not say: configuration values of before did, if they are not known."""
     if isinstance(around.values_before, Unknown):
         return Because(Cause.LOST, f"{origin.told}, by configuration values of that time, it seems", Confidence.LOW)
-    why = f"{origin.told}, though neither the chart nor the configuration values say so"
+    why = f"{origin.told}, although neither the chart nor the configuration values set it"
     return Because(Cause.UNKNOWN, why, Confidence.LOW)
 
 

@@ -213,8 +213,8 @@ def _of_unrecorded(found: Aftermath, kept: Unrecorded) -> Finding:
     worst = [effect.worst for each in kept.fields if (effect := effect_of(each)) is not None]
     outside = " outside its pod template" if kept.of.kind in kinds.HISTORY_OF else ""
     message = (
-        f"EKS wrote {kept.of}{outside} with the update or since ({kept.when}), and the API keeps nothing of what was "
-        f"there before: {_listed(kept.fields)}"
+        f"EKS wrote {kept.of}{outside} with the update or since ({kept.when}), and the API does not keep the previous "
+        f"value: {_listed(kept.fields)}"
     )
     severity = Severity.HIGH if Severity.CRITICAL in worst else Severity.LOW
     remedy = Remedy("compare it with what you keep of it yourself; whatever was lost, set it by configuration values")
@@ -223,7 +223,7 @@ def _of_unrecorded(found: Aftermath, kept: Unrecorded) -> Finding:
         _subject(kept.of),
         message,
         tuple(texts),
-        "what was there before",
+        "the previous value",
         severity,
         (remedy,),
     )

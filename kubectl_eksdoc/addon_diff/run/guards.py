@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.findings import Finding, Severity, Status
 
 _ACTIVE = ("", "ACTIVE")
 _MENDABLE = ("UPDATE_FAILED", "DEGRADED")
-"""EKS takes another update then, and the way back from a failed one is one; it must be acknowledged."""
+"""EKS takes another update then, and the rollback from a failed one is one; it must be acknowledged."""
 
 _MOST = 5
 

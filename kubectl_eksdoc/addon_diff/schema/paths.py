@@ -18,7 +18,7 @@ MOST = 20_000
 """Schemas within one that are read; the largest that is published has about a hundred, but references to references
 could make millions."""
 DEEPEST = 40
-GOES_ON = "the schema goes on deeper or further than is read here"
+GOES_ON = "the schema is deeper or longer than is read here"
 
 _TYPES = {"array", "boolean", "integer", "null", "number", "object", "string"}
 _LIMITS = {

@@ -53,7 +53,7 @@ class Declared:
         text = f'{name} = "{value}"' if name else f"no argument says how conflicts are resolved: {value}"
         if self.module and self.overwrites and value == "OVERWRITE" and name in _ON_UPDATE:
             asked = f" {self.version}" if self.version else ""
-            return f"{text}: {self.source}{asked} says so where {self.argument(name)} says nothing else"
+            return f"{text}: {self.source}{asked} shows where {self.argument(name)} says nothing else"
         return f"{text}, by {self.argument(name)}" if self.module and name else text
 
 

@@ -107,7 +107,7 @@ def _left_open(change: Change, supposed: Sequence[Supposed]) -> Iterator[Finding
     for each in supposed:
         yield open_question(
             change,
-            f"what becomes of {change.addon} is not known: {each}",
+            f"the effect on {change.addon} is not known: {each}",
             f"{each.argument} of {change.request.address}",
             Remedy(f"write {change.where.argument(each.argument)} as a value that is known when Terraform plans"),
         )

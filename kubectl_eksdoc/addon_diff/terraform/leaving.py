@@ -51,7 +51,7 @@ def _kept(change: Change) -> Finding:
     return _finding(
         change,
         Severity.MEDIUM,
-        f"{change.addon} is deleted {'and made anew ' if replaced else ''}as an add-on, and its objects stay: "
+        f"{change.addon} is deleted {'and recreated ' if replaced else ''}as an add-on, and its objects stay: "
         f"EKS manages them {'not in between' if replaced else 'no more'}",
         ("preserve = true",),
         _FORCED if replaced else _MOVED,
@@ -70,7 +70,7 @@ def _deleted(change: Change) -> Finding:
     return _finding(
         change,
         worst,
-        f"{change.addon} is {'deleted and made anew' if replaced else 'deleted'} with its objects: {lost}",
+        f"{change.addon} is {'deleted and recreated' if replaced else 'deleted'} with its objects: {lost}",
         (f"deleted {back}: {objects}", "preserve is not true in Terraform's state"),
         Remedy(
             f"set {change.where.argument('preserve')} to true and apply that by itself before: a deletion goes by the "

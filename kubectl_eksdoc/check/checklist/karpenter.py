@@ -46,7 +46,7 @@ def _pin(facts: CheckFacts, group: Group, named: NodeClass) -> Step:
         f"Pin the AMIs of EC2NodeClass {named.name}, for NodePool {group.name}",
         (
             f"its AMIs ({terms}) are selected again once the control plane has a new version: its nodes drift "
-            "at once, and those that expire come back with it, which no disruption budget holds "
+            "at once, and those that expire are replaced with it, which no disruption budget holds "
             "(expireAfter). In amiSelectorTerms name the ids that the second command prints, each as an "
             f"id, and amiFamily beside them; nodes that have them do not drift{_one_release(facts, group.name)}"
         ),

@@ -89,11 +89,14 @@ def _unconverted(each: Definition, converter: Callee, why: str) -> Finding:
         Severity.HIGH if several else Severity.LOW,
         Status.FAIL,
         _subject(each),
-        f"{why}: {harm if several else 'nobody asks it now, as there is one version only'}",
+        f"{why}: {harm if several else 'it is not called now, as there is one version only'}",
         (f"served: {', '.join(served) or 'none'}", f"stored: {', '.join(each.stored) or 'not told'}"),
         (
             Remedy(
-                "Make the pods behind its Service Ready, or set spec.conversion.strategy to None if its makers say so.",
+                (
+                    "Make the pods behind its Service Ready, or set spec.conversion.strategy to None if its "
+                    "documentation allows it."
+                ),
                 endpoints_of(converter.namespace, converter.service),
             ),
         ),

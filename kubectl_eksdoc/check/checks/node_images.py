@@ -153,7 +153,7 @@ def _unknown_images(facts: CheckFacts) -> Iterator[Finding]:
     for each in made(facts):
         fit = amis.offered(each.family, facts.way.target)
         if fit.fit is Fit.UNKNOWN:
-            ask = "Canonical" if each.family is Family.UBUNTU else "whoever builds it"
+            ask = "Canonical" if each.family is Family.UBUNTU else "its builder"
             wanted = in_words(facts.way.target)
             yield Finding.of(
                 "ami-unknown",

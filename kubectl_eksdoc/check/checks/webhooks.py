@@ -201,8 +201,10 @@ def _caught(hooks: list[Webhook], caught: Mapping[str, str], behind: Backends) -
         (*(f"{each}: {harm}" for each, harm in caught.items()), *map(_named, hooks), *_conditional(hooks), who),
         (
             Remedy(
-                f"Leave out {_SYSTEM} and {_NODE_LEASES} by namespaceSelector, and name in its rules what it is for; "
-                "rules for nodes are left out by no namespaceSelector.",
+                (
+                    f"Leave out {_SYSTEM} and {_NODE_LEASES} by namespaceSelector, and list only what it needs in its "
+                    "rules; a namespaceSelector does not exclude rules for nodes."
+                ),
                 kubectl("get", first.configuration_kind.lower(), first.configuration, "", "-o", "yaml"),
                 When.LATER,
             ),

@@ -78,7 +78,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="file with the configuration values of the update, JSON or YAML (default: keep the current values)",
     )
     group.add_argument(
-        "--all", action="switch", default=False, help="check every add-on that EKS manages in this cluster"
+        "--all", action="switch", default=False, help="check check every add-on that EKS manages in this cluster"
     )
     _add_looks(group)
     group.add_argument(

@@ -142,5 +142,5 @@ def is_unsure(plans: Sequence[AddonPlan], around: Surroundings) -> bool:
     """For --strict: what becomes of a field at risk is not certain, which is said."""
     unsure = [change for plan in plans for change in plan.unsure]
     if unsure:
-        around.note(f"note: --strict: what becomes of {counted(len(unsure), 'field')} is not certain (SURE)")
+        around.note(f"note: --strict: the effect on {counted(len(unsure), 'field')} is not certain (SURE)")
     return bool(unsure)

@@ -48,7 +48,7 @@ class TerraformRequest:
             beside.append("--configuration-values")
         if beside:
             raise UsageError(
-                f"{' and '.join(beside)} beside --tf-plan: the Terraform plan says what is asked of EKS",
+                f"{' and '.join(beside)} cannot be used with --tf-plan: the Terraform plan has the request to EKS",
                 "Give the plan alone, or with the name of one of its add-ons.",
             )
         source = SourceOptions.from_args(args).choice

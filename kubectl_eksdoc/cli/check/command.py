@@ -102,7 +102,7 @@ def _add_judged(parser: Parser) -> None:
         type=values.one_of(GATES, "gate"),
         default=None,
         metavar="STEP",
-        help=f"show only what blocks this step: {', '.join(GATES)}",
+        help=f"show show only what blocks this step: {', '.join(GATES)}",
     )
     group.add_argument(
         "--only",

@@ -111,7 +111,7 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
         return None
     in_cluster.check_output(request.options.output)
     if not request.source.live:
-        raise UsageError(f"{in_cluster.IN_CLUSTER} is of the live cluster: no other source goes with it")
+        raise UsageError(f"{in_cluster.IN_CLUSTER} needs the live cluster and cannot be used with another source")
     if request.files:
         raise UsageError("manifests of -f are files of this machine", f"Leave -f out with {in_cluster.IN_CLUSTER}.")
     if request.tables:

@@ -64,7 +64,7 @@ class Free:
 _FILE = Takes(Own.FILES)
 _NUMBER = Free("a number")
 _TIME = Free("a time")
-_SECRET = Free("it is nobody's business")
+_SECRET = Free("it is not for completion")
 _IDENTITY = Free("users and groups are no objects that could be listed")
 _WRITTEN = Free("it is written, not chosen")
 _JOURNAL = "--journal-namespace"
@@ -136,7 +136,7 @@ FLAGS: Mapping[str, Follows] = {
     "--evidence": Words({"cloudwatch": "requests without a token, of 14 days"}),
     "--intent": Words({"hops=1": "hop limit 1", "hops=1,tokens=required": "hop limit 1, and IMDSv2 only"}),
     "--assume": Words(
-        {"hops=1,tokens=required": "hop limit 1, and IMDSv2 only", "ami=AL2023": "an AMI of AL2023 in the place of AL2"}
+        {"hops=1,tokens=required": "hop limit 1, and IMDSv2 only", "ami=AL2023": "an AL2023 AMI instead of AL2"}
     ),
     # numbers and times
     **dict.fromkeys(

@@ -36,7 +36,7 @@ def asked(args: argparse.Namespace) -> bool:
         UsageError: a version is given, and no file.
     """
     if args.filename is None and args.coredns_version:
-        raise UsageError(f"{_VERSION} goes with -f: of a cluster the version that is installed counts")
+        raise UsageError(f"{_VERSION} needs -f: for a cluster the installed version is used")
     return args.filename is not None
 
 

@@ -153,7 +153,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="check only nodes of this managed node group, NodePool or eksctl node group; may be repeated",
+        help=("check check only nodes of this managed node group, NodePool or eksctl node group; may be repeated"),
     )
     group.add_argument(
         "--hops",
@@ -252,7 +252,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     fleet = fleet_options.fleet_from(args, ("active", "apply", "since"))
     request = Request.from_args(args, words)
     if request.assumed is not None and (args.apply or args.active):
-        raise UsageError("--assume is a what-if: neither --apply nor --active goes with it")
+        raise UsageError("--assume is a what-if: it cannot be used with --apply or --active")
     if request.intent is not None and args.active and not args.apply:
         raise UsageError("--active measures what pods find, whatever is meant: --intent does not go with it")
     if request.evidence and (args.active or args.apply):

@@ -140,5 +140,5 @@ def tell_open(request: Request, world: MetadataWorld, around: Surroundings) -> N
             around.note(
                 f"fix {run} ({begun.get('fix', 'unknown')}, {begun.get('at', 'unknown time')}) was not finished"
             )
-            around.note(f"  go on with it: {resume}")
+            around.note(f"  continue it: {resume}")
             around.note(f"  revert it: {undo}")

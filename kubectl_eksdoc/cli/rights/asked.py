@@ -157,10 +157,12 @@ OF: Mapping[Question, str] = {
 }
 
 DOUBTS: Mapping[Question, str] = {
-    questions.UPDATE_NODE_GROUP: "For a node group with a launch template of its owner's, eks:UpdateNodegroupVersion "
-    "may ask more of whoever sends it: ec2:RunInstances, and what goes with it (ec2:CreateTags, iam:PassRole). That is "
-    "known of CreateNodegroup, and likely here (confidence: medium). They are not in the policy, for they let people "
-    "start instances: allow them on that template if EKS says 'You are not authorized to launch instances with this "
-    "launch template'.",
+    questions.UPDATE_NODE_GROUP: (
+        "For a node group with a custom launch template, eks:UpdateNodegroupVersion may require more "
+        "permissions: ec2:RunInstances, and with it ec2:CreateTags and iam:PassRole. That is known "
+        "of CreateNodegroup, and likely here (confidence: medium). They are not in the policy, for "
+        "they let people start instances: allow them on that template if EKS says 'You are not "
+        "authorized to launch instances with this launch template'."
+    ),
 }
 """What an action may need besides, which nobody has seen. Source: scylladb/scylla-cluster-tests issue 12172."""

@@ -343,7 +343,7 @@ def asked(needs: Collection[Need]) -> tuple[Question, ...]:
 _CHECKS_UNSEEN = "what has changed of these since then is unknown"
 CHANGED = tuple(Right("list", each, lost=_CHECKS_UNSEEN) for each in (*kinds.HISTORY_OF.values(), kinds.EVENTS))
 ASKED_OF_CHANGES = (questions.ADDONS, questions.NODE_GROUPS, *_UPDATES)
-"""Of ``--changed-since``, besides."""
+"""Of ``--changed-since``, more."""
 
 SNAPSHOT = _each_once((*CHECK, *ADDON_AFTER, *CHANGED, *written(Version(READ_TO.major, READ_TO.minor + FURTHER))))
 """All that is read by whichever command."""
@@ -357,7 +357,10 @@ SNAPSHOT = _each_once((*CHECK, *ADDON_AFTER, *CHANGED, *written(Version(READ_TO.
 
 _ALIKE = "whether what has one of its names already is of this tool is not said"
 _NO_FILES = "`--suppressions` cannot be sent along"
-_GIVEN = "Kubernetes refuses the role that gives it to the Job (exit code 3): nobody can give what they have not"
+_GIVEN = (
+    "Kubernetes refuses the role that gives it to the Job (exit code 3): a user can only grant "
+    "permissions that they have"
+)
 
 
 def _placing(resource: Resource, where: Right, flag: str = "") -> tuple[Right, ...]:

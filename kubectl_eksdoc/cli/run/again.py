@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kubectl_eksdoc.cli import drain
 from kubectl_eksdoc.cli.parser import Parser, spelled_out, strays
@@ -15,10 +15,6 @@ from kubectl_eksdoc.drain.run.limits import Limits
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.drain.invocation import option_words
 from kubectl_eksdoc.wiring.runs import Hooks
-
-if TYPE_CHECKING:
-    pass
-
 
 BESIDE = ("since", "baseline")
 

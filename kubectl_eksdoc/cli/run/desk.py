@@ -239,7 +239,7 @@ def _earlier(cluster: Cluster, plan: DrainPlan) -> list[str]:
     for run in sorted({node.note.run for node in nodes if node.note is not None}):
         theirs = [node.name for node in nodes if node.note is not None and node.note.run == run]
         said.append(
-            f"{len(theirs)} of them still carry run {run}, which is not given back: [5] goes on with it or does"
+            f"{len(theirs)} of them still carry run {run}, which is not rolled back: [5] resumes it or rolls it back"
         )
     cordoned = sum(node.unschedulable for node in nodes)
     if cordoned:

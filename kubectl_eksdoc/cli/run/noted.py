@@ -82,7 +82,7 @@ class Noted:
         nodes = found.noted.nodes
         carry = f"node {nodes[0]} carries" if len(nodes) == 1 else f"{nodes[0]} and {len(nodes) - 1} more nodes carry"
         if found.unread:
-            why = f"whether it is over cannot be told: its journal in namespace {found.namespace} cannot be read"
+            why = f"whether it is over is unknown: its journal in namespace {found.namespace} cannot be read"
             return f"{carry} the notes of run {found.run}, and {why} ({found.unread})"
         if found.gone:
             why = f"its journal is not in namespace {found.namespace} any more: it is unknown whether it is over"
@@ -95,5 +95,5 @@ class Noted:
     def _remedy(self, found: FoundRun) -> str:
         if found.gone:
             return f"Nothing was done. Take back what it did to nodes first: {self.command('rollback', found)}"
-        lines = ["Nothing was done. One drain at a time: see it, go on with it, or take back what it did."]
+        lines = ["Nothing was done. One drain at a time: check it, resume it or roll it back."]
         return "\n".join([*lines, *(f"    {self.command(verb, found)}" for verb in ("status", "resume", "rollback"))])

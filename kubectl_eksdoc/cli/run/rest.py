@@ -143,7 +143,7 @@ def asked_of(run: str, journaled: Journaled) -> Asked:
     from kubectl_eksdoc.cli.run.again import asked_again
 
     if journaled.rolled_back:
-        raise UsageError(f"run {run} was rolled back: there is nothing to go on with", "Begin a new run.")
+        raise UsageError(f"run {run} was rolled back: there is nothing to resume", "Begin a new run.")
     if journaled.begun is None:
         hint = "Begin a new run; what this one did to nodes is taken back by: kubectl eksdoc drain rollback " + run
         raise UsageError(f"the journal of run {run} does not say how it began, so it cannot be resumed", hint)

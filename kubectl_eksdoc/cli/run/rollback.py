@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import confirming, exits, rights
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, add_dry_run, dry_from
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_allowed, check_writable
@@ -24,6 +24,7 @@ from kubectl_eksdoc.wiring.runs import Hooks
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.drain.run.journal import Cordoned, Protected
     from kubectl_eksdoc.flows.ports import Runs
     from kubectl_eksdoc.flows.run.journal import FoundRun
     from kubectl_eksdoc.flows.run.rolling_back import RolledBack
@@ -42,13 +43,19 @@ WAIT_S = SETTLES_S + 30.0
 
 @dataclass(frozen=True, slots=True)
 class ToGiveBack:
-    """The run that is taken back, and its nodes; `there`: as it is listed, None where its journal is gone. `drained`:
-    so many nodes the plan of the run drains, as whoever began it has counted them; by notes where that is gone."""
+    """The run that is taken back, and what it changed of nodes; `there`: as it is listed, None where its journal is
+    gone. `drained`: so many nodes the plan of the run drains, as whoever began it has counted them; by notes where that
+    is gone."""
 
     run: str
-    nodes: tuple[str, ...]
+    cordoned: tuple[Cordoned, ...]
+    protected: tuple[Protected, ...]
     drained: int
     there: RunSummary | None = None
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return tuple(sorted({*(each.node for each in self.cordoned), *(each.node for each in self.protected)}))
 
 
 def to_give_back_of(runs: Runs, nodes: tuple[Node, ...], request: RunRequest, around: Surroundings) -> ToGiveBack:
@@ -92,9 +99,8 @@ def _kept(runs: Runs, run: RunSummary, nodes: tuple[Node, ...]) -> ToGiveBack:
     journaled = replay(runs.entries(run.run))
     noted = noted_of(nodes, run.run)
     cordoned, protected = to_give_back(journaled, noted)
-    names = {*(each.node for each in cordoned), *(each.node for each in protected)}
     drained = len(journaled.begun.aims) if journaled.begun is not None else noted.drained_of(cordoned)
-    return ToGiveBack(run.run, tuple(sorted(names)), drained, run)
+    return ToGiveBack(run.run, cordoned, protected, drained, run)
 
 
 def _removed(found: FoundRun, request: RunRequest, around: Surroundings) -> ToGiveBack:
@@ -104,7 +110,8 @@ def _removed(found: FoundRun, request: RunRequest, around: Surroundings) -> ToGi
             "Nothing was done. A run without its journal ends within a minute: try again then.",
         )
     around.note(f"the journal of run {found.run} is gone: it is taken back by the notes on its nodes. {NOT_KNOWN}")
-    return ToGiveBack(found.run, found.noted.nodes, found.noted.drained)
+    noted = found.noted
+    return ToGiveBack(found.run, noted.cordoned, noted.protected, noted.drained)
 
 
 def check_rights(request: RunRequest, around: Surroundings) -> None:
@@ -149,6 +156,25 @@ def said_of(back: RolledBack) -> list[str]:
     return lines + [f"{node} is left as it is: {why}" for node, why in back.left.items()]
 
 
+_THEIRS = ", but for its cordon: another client has uncordoned it since"
+
+
+def would_be(which: ToGiveBack, nodes: Sequence[Node]) -> list[str]:
+    """What giving back comes to, by `nodes` as they are: a sentence for each change; the API server is not asked."""
+    there = {node.uid: node for node in nodes}
+
+    def said(each: Cordoned | Protected, changed: str) -> str:
+        node = there.get(each.uid)
+        if node is None:
+            return f"{each.node} is gone: nothing of it would change"
+        if node.note is None or node.note.run != which.run:
+            return f"{each.node} would stay as it is: it has no note of this run any more"
+        return f"{each.node} {changed}" + ("" if node.note.journal else ", if its note of this run can be read")
+
+    restored = [said(each, "would be as it was before" + _THEIRS * each.theirs) for each in which.cordoned]
+    return restored + [said(each, "would not be protected from autoscalers any more") for each in which.protected]
+
+
 DO_NOT_MOVE_BACK = "pods that were evicted do not move back by themselves"
 
 
@@ -159,7 +185,7 @@ journal was deleted from the cluster is rolled back by the annotations on its no
 """
 
 _EXIT_CODES = """\
-Exit codes: 0 rolled back, 6 some nodes could not be rolled back; 2 usage, 3 cluster.
+Exit codes: 0 rolled back (or would be: --dry-run), 6 some nodes could not be rolled back; 2 usage, 3 cluster.
 Global flags: kubectl eksdoc options
 """
 
@@ -174,6 +200,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     GlobalOptions.add_to(parser, level=LEVELS - 1)
     run_options.add_confirmation(parser)
+    add_dry_run(parser, "show what would be done to which node, and change nothing")
     run_options.add_journal(parser)
     parser.set_defaults(leaf=parser, command=run_rollback)
 
@@ -187,8 +214,9 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Surroun
     from kubectl_eksdoc.model import kinds
 
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
-    options = request.options
-    check_writable(around.environ, COMMAND)
+    options, dry = request.options, bool(dry_from(args))
+    if not dry:
+        check_writable(around.environ, COMMAND)
     keeping = around.edges.keeping("", request.namespace, around.environ)
     try:
         runs = around.edges.open_runs(options.connection, keeping)
@@ -198,6 +226,9 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Surroun
         around.note(f"run {which.run} changed {changed}; its plan drains {confirming.NODES.said(which.drained)}")
         if not which.nodes:
             return Answer("")
+        if dry:
+            around.note(DO_NOT_MOVE_BACK)
+            return _printed(would_be(which, cluster.nodes))
         check_rights(request, around)
         confirming.confirm(cluster.identity, which.drained, "give back", given, around.ask)
         ask_to_end(which, runs, request, around)
@@ -206,4 +237,8 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Surroun
     here = around.edges.keeping(which.run, request.namespace, around.environ)
     back = given_back(which, request, Carrying(COMMAND, around, options, here, Hooks()), around)
     around.note(DO_NOT_MOVE_BACK)
-    return Answer("".join(f"{line}\n" for line in said_of(back)), exits.STOPPED if back.left else exits.CLEAN)
+    return _printed(said_of(back), exits.STOPPED if back.left else exits.CLEAN)
+
+
+def _printed(lines: Sequence[str], code: int = exits.CLEAN) -> Answer:
+    return Answer("".join(f"{line}\n" for line in lines), code)

@@ -96,8 +96,8 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundi
 STATUS_COMMAND = "drain status"
 
 _ABOUT = """\
-Show the drain runs of this cluster: a list, or one run in full. Also lists runs of which only annotations on nodes are
-left because their journal was deleted or is in another namespace.
+Show the drain runs of this cluster: a list, or one run in full. Also lists runs that left only annotations on nodes,
+because their journal was deleted or is in another namespace.
 
 Examples:
   %(prog)s
@@ -321,7 +321,7 @@ Global flags: kubectl eksdoc options
 
 _WORDS = {
     Phase.PAUSED: "is paused",
-    Phase.RUNNING: "goes on",
+    Phase.RUNNING: "continues",
     Phase.ABORTED: "asks for nothing more, and ends once what is under way has settled",
 }
 

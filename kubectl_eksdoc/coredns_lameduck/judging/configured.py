@@ -193,8 +193,10 @@ def _asking_ready(facts: DnsFacts) -> Remedy:
     ready = "see that the Corefile has the plugin ready first"
     if has_what_came_by_1_11(facts.addon):
         return Remedy(
-            "The add-on brings a probe that asks /ready, and another client has changed it. Have EKS set it again, and "
-            f"{ready}. What that would reset besides:",
+            (
+                "The add-on brings a probe that asks /ready, and another client has changed it. Have EKS set "
+                f"it again, and {ready}. It would also reset:"
+            ),
             "kubectl eksdoc addon-diff coredns --resolve-conflicts OVERWRITE",
             When.LATER,
         )

@@ -88,7 +88,7 @@ def _pods(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
         Severity.HIGH if ready else Severity.CRITICAL,
         Status.FAIL,
         DEPLOYMENT,
-        f"{len(ready)} of {wanted} pods are Ready" + ("" if ready else ": nobody answers"),
+        f"{len(ready)} of {wanted} pods are Ready" + ("" if ready else ": DNS lookups fail"),
         (*(f"{pod.name}: {pod.not_ready_because or pod.phase}" for pod in bad), *untold),
         _first_aid(facts, bad, len(ready), wanted),
     )

@@ -72,7 +72,7 @@ class Quantiles(NamedTuple):
         if not self.runs:
             return "p50: every pod as usual; p95: every pod slow at once (too many evictions to sample)"
         of = f" of the {self.part} evictions that take longest" if self.part else ""
-        return f"p50 and p95 are of {self.runs} simulated runs{of}, each pod's times drawn anew"
+        return f"p50 and p95 are of {self.runs} simulated runs{of}, with new random times for each pod"
 
 
 class Levels(NamedTuple):

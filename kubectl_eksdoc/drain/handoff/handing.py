@@ -9,7 +9,7 @@ from kubectl_eksdoc.drain.handoff.departure import CLUSTER, REGION, Departure
 from kubectl_eksdoc.drain.handoff.offers import HandOff, Step
 from kubectl_eksdoc.drain.handoff.owners import Advice, advise, compare
 from kubectl_eksdoc.drain.nodes import natural
-from kubectl_eksdoc.drain.outcome import Eviction, Left, PodVerdict, SlowNode, Target
+from kubectl_eksdoc.drain.outcome import HOLDS, Eviction, Left, SlowNode, Target
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
@@ -20,8 +20,6 @@ _STANDS_FOR = {
     "GROUP": "the group's name",
     "NODE": "the node's name",
 }
-
-_HOLDS = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN)
 
 _NOT_OURS = (NodeOwner.AUTO_MODE, NodeOwner.FARGATE)
 
@@ -91,7 +89,7 @@ def _first(leaving: Departure, policy: DrainPolicy) -> Iterable[str]:
     """What is particular to this drain comes before what is always so."""
     if leaving.owner in _NOT_OURS:
         return
-    held_on = Counter(row.node for row in leaving.left if row.verdict in _HOLDS)
+    held_on = Counter(row.node for row in leaving.left if row.verdict in HOLDS)
     for target in leaving.partial:
         held = held_on[target.node.name]
         pods = f"{held} pod that stays" if held == 1 else f"{held} pods that stay"
@@ -109,4 +107,4 @@ def _placeholders(advice: Advice, leave: Iterable[Step]) -> Iterable[str]:
     words = {word for command in commands for word in command.replace('"', " ").split()}
     for placeholder, what in _STANDS_FOR.items():
         if placeholder in words:
-            yield f"{placeholder} in these commands stands for {what}, which could not be told: put it in"
+            yield f"{placeholder} in these commands stands for {what}, which is unknown: fill it in"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from kubectl_eksdoc.model.nodes import NodeOwner
@@ -18,10 +18,12 @@ class Way(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One sentence, and the commands that do it: one for each node, or () where a person must decide."""
+    """One sentence, and the commands that do it: one for each node, or () where a person must decide. `before`: it is
+    of use before the drain only."""
 
     text: str
     commands: tuple[str, ...] = ()
+    before: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,12 @@ class HandOff:
         """``managed node group blue``, ``NodePool general``, ``hybrid nodes``."""
         named, unnamed = _ABOUT[self.owner]
         return f"{named} {self.group}" if self.group else unnamed
+
+    @property
+    def once_drained(self) -> HandOff:
+        """What is left of it to be done after the drain."""
+        arrive = tuple(step for step in self.arrive if not step.before)
+        return replace(self, arrive=arrive, instead=tuple(o for o in self.instead if o.way is not Way.BLUE_GREEN))
 
 
 _ABOUT = {

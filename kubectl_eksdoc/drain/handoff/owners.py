@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.amazon.group_updates import PATIENCE, PAUSE, SURGE_PER_ZONE
 from kubectl_eksdoc.drain.handoff.departure import Departure, instance_id, unsure, word
 from kubectl_eksdoc.drain.handoff.offers import Option, Step, Way
-from kubectl_eksdoc.drain.outcome import PodVerdict, SlowNode, TargetVerdict
+from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict, SlowNode, TargetVerdict
 from kubectl_eksdoc.model import versions
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.durations import in_words
@@ -66,6 +66,7 @@ def _managed(leaving: Departure) -> Advice:
                 f"{describe} > {file}",
                 f"aws eks create-nodegroup --cli-input-json file://{file} {leaving.at}",
             ),
+            before=True,
         ),
         Step(
             "In place: the group's own update brings new nodes and ends the old ones. Started after this drain it "
@@ -139,8 +140,8 @@ def _self_managed(leaving: Departure) -> Advice:
     first = next((i for target in leaving.targets if (i := instance_id(target.node))), "")
     if not first:
         return Advice(
-            (Step("Not known: none of these nodes names an EC2 instance. Whoever made them makes new ones."),),
-            (Step("Not known either: whoever made them ends them."),),
+            (Step("Unknown: none of these nodes names an EC2 instance. Their creator makes new ones."),),
+            (Step("Also unknown: their creator terminates them."),),
         )
     more = len(leaving.emptied) or len(leaving.targets)
     query = "--query 'AutoScalingInstances[0].AutoScalingGroupName' --output text"
@@ -302,7 +303,7 @@ _OURS = {
 
 def compare(leaving: Departure, surge: int | None) -> tuple[Option, ...]:
     """The three ways for exactly these targets; `surge` is that of the policy."""
-    held = tuple(row.pod.key for row in leaving.left if row.verdict in (PodVerdict.BLOCKED, PodVerdict.UNKNOWN))
+    held = tuple(row.pod.key for row in leaving.left if row.verdict in HOLDS)
     rounds = max((target.finish_round for target in leaving.targets if target.order), default=0)
     order = "this plan's: " + (f"{_counted(rounds, 'round')}" if rounds else "nothing to evict")
     waits = "as long as you let it; what stops it is named"

@@ -120,7 +120,7 @@ def _with(pod: JudgedPod, verdict: PodVerdict, finding: Finding) -> JudgedPod:
 def _blind(world: Survey, pod: Pod, nodes: Sequence[str]) -> Finding:
     shown = ", ".join(nodes[:MAX_EVIDENCE])
     return Finding.of(
-        "landing-unsure/blind",
+        "placement-unsure/blind",
         world.owner_subject(pod),
         (where(pod),),
         shown=shown,
@@ -263,7 +263,7 @@ def _unsure(world: Survey, landing: Landing) -> Iterable[Finding]:
         pod = pods.get(uid)
         if pod is not None:
             yield Finding.of(
-                "landing-unsure/unsure",
+                "placement-unsure/unsure",
                 world.owner_subject(pod),
                 (where(pod),),
                 why="; ".join(why),

@@ -183,7 +183,7 @@ def _finding(world: Survey, push_out: PushOut, evicted: Collection[str]) -> Find
     )
     lines = tuple(_line(world, push_out, pod, evicted) for pod in victims)
     return Finding(
-        Code.of("landing-preempts"),
+        Code.of("placement-preempts"),
         Severity.HIGH,
         Status.FAIL if goes else Status.PASS,
         world.owner_subject(first),
@@ -218,7 +218,7 @@ def _named(world: Survey, pod: Pod) -> str:
 
 def _not_examined(pods: tuple[Pod, ...]) -> Finding:
     return Finding.of(
-        "landing-preempts",
+        "placement-preempts",
         Subject("Cluster", "cluster"),
         tuple(where(pod) for pod in pods[:MAX_EVIDENCE]),
         pods_count=len(pods),

@@ -92,7 +92,7 @@ def _reason(world: Survey, booking: Booking, by_budget: str) -> str:
     elif by_budget:
         parts.append(f"{by_budget}: {booking.turn} of {booking.turns}")
     elif world.budgets_of(pod):
-        parts.append(f"not Ready: budget {world.budgets_of(pod)[0].key} lets it go uncounted")
+        parts.append(f"not Ready: budget {world.budgets_of(pod)[0].key} allows it without counting it")
     elif any(x.startswith(SOFT) for x in task.limits):
         parts.append(f"no budget guards it, --soft-budget does: {booking.turn} of {booking.turns}")
     else:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from kubectl_eksdoc.drain.nodes import natural
-from kubectl_eksdoc.drain.outcome import PodVerdict
+from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.verdicts.said import Said
 from kubectl_eksdoc.errors import UsageError
@@ -19,8 +19,6 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.model.pods import Pod
-
-_STOPS = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN)
 
 
 def with_assumed_budgets(cluster: Cluster, policy: DrainPolicy) -> Cluster:
@@ -78,7 +76,7 @@ def as_if_fixed(told: Sequence[Said], policy: DrainPolicy) -> list[Said]:
         Said(
             PodVerdict.EVICT, f"assumed fixed: {said.reason}", said.code, finding_as_if_fixed(said.finding), said.remedy
         )
-        if said.verdict in _STOPS and is_assumed_fixed(said.code, policy)
+        if said.verdict in HOLDS and is_assumed_fixed(said.code, policy)
         else said
         for said in told
     ]

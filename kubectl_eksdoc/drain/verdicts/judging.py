@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kubectl_eksdoc.drain.outcome import PodVerdict
+from kubectl_eksdoc.drain.outcome import HOLDS, PodVerdict
 from kubectl_eksdoc.drain.policy import EVICTED, Manner
 from kubectl_eksdoc.drain.survey import Survey
 from kubectl_eksdoc.drain.verdicts import pods
@@ -23,9 +23,6 @@ from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Sub
 from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod
-
-HOLDS = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN)
-"""The verdicts of pods for which their node is not drained."""
 
 
 class JudgedPod(NamedTuple):

@@ -35,7 +35,7 @@ class Of(Enum):
 
     REQUESTS = "requests"
     PODS = "pods"
-    SYNCS = "looks at budgets"
+    SYNCS = "processes budgets"
     NODES = "new nodes"
     MINUTES = "virtual minutes"
 

@@ -163,7 +163,7 @@ def _of_metadata(document: Doc) -> Iterator[Figure]:
         names = at(group, "nodes")
         count = len(names) if isinstance(names, list) else 0
         nodes += count
-        lost = text_at(group, "now", "verdict") == "cut off" and at(group, "now", "service") is not False
+        lost = text_at(group, "now", "verdict") == "unreachable" and at(group, "now", "service") is not False
         cut_off += count if lost else 0
         unknown += count if text_at(group, "now", "verdict") == _UNKNOWN else 0
         unknown_next += text_at(group, "next", "verdict") == _UNKNOWN

@@ -70,7 +70,7 @@ def diagnosis(
 
 
 def _reached(here: Outcome, there: Outcome) -> Diagnosis:
-    return Diagnosis(Reach.REACHABLE, Cause.NONE, "a token comes, and what is asked with it")
+    return Diagnosis(Reach.REACHABLE, Cause.NONE, "a token is issued, and the request with it")
 
 
 def _lost(here: Outcome, there: Outcome) -> Diagnosis:
@@ -99,7 +99,7 @@ def _silent(here: Outcome, there: Outcome) -> Diagnosis:
         return Diagnosis(Reach.CUT_OFF, Cause.NODE, why, "a rule on the node, or no service there at all")
     if there.way is Way.FORBIDDEN:
         why = "the endpoint is disabled: the node itself is answered with 403"
-        return Diagnosis(Reach.CUT_OFF, Cause.DISABLED, why, f"and besides, from the pod {here.said}")
+        return Diagnosis(Reach.CUT_OFF, Cause.DISABLED, why, f"and also, from the pod {here.said}")
     why = f"{here.said}, which no hop limit does"
     return Diagnosis(Reach.CUT_OFF, Cause.UNKNOWN, why, _not_on_node(there))
 
@@ -144,7 +144,7 @@ def _strangers(own: Seen, host: Answers, family: Family) -> str:
     """Both must have been told of one instance, where both were told any."""
     theirs = "" if isinstance(host, Unknown) else host.of(family).instance
     if own.instance and theirs and own.instance != theirs:
-        return f"the pod was told of {own.instance} and the node of {theirs}: another server answers one of them"
+        return f"the pod reported {own.instance} and the node of {theirs}: another server answers one of them"
     return ""
 
 

@@ -16,7 +16,7 @@ _NO_CONNECTION = 7
 class Way(Enum):
     """What came of the three requests."""
 
-    REACHED = "a token came, and what was asked with it"
+    REACHED = "a token was issued, and the request with it"
     LOST = "no token came, a request without one was answered"
     SILENT = "nothing was answered"
     FORBIDDEN = "all was answered with 403"
@@ -42,8 +42,8 @@ def outcome(seen: Seen) -> Outcome:
     served = v1.code == OK
     if token.code == OK:
         if v2 is not None and v2.code == OK:
-            return Outcome(Way.REACHED, "a token comes, and what is asked with it", served)
-        return Outcome(Way.UNKNOWN, f"a token comes, but what is asked with it {_ended(v2)}", served)
+            return Outcome(Way.REACHED, "a token is issued, and the request with it", served)
+        return Outcome(Way.UNKNOWN, f"a token is issued, but the request with it {_ended(v2)}", served)
     if token.answered:
         return _no_token(v1, token, served)
     if v1.code in (OK, UNAUTHORIZED):

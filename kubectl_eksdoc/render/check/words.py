@@ -128,7 +128,7 @@ def verdict(plan: CheckPlan) -> Verdict:
         return Verdict("Not yet", f": {'; '.join(said)}.{also}", True)
     beside = at_gate(plan, None)
     if beside:
-        return Verdict("Nothing blocks a step", f"; {beside} besides.{also}", False)
+        return Verdict("Nothing blocks a step", f"; {beside} more.{also}", False)
     if accepted:
         return Verdict("Nothing blocks a step", f";{also}", False)
     slight = sum(too_slight(plan, each) for each in plan.findings)

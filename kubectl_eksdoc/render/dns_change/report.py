@@ -449,7 +449,7 @@ class DnsChangeResult(CommandResult):
     config: dict[str, Any] | None
     """What is applied of the ConfigMap; null where nothing is."""
     resets: OthersLines
-    """Fields that the call takes from other managers besides."""
+    """Fields that the call takes from other managers more."""
     conflicts: tuple[_Conflict, ...]
     changes: Count
     """Values, or Corefiles, that become others."""

@@ -30,7 +30,7 @@ from kubectl_eksdoc.render.text import counted
 
 
 _DOES = {
-    Happening.WATCH: "nothing is changed besides",
+    Happening.WATCH: "nothing else is changed",
     Happening.ROLLOUT: "restart the rollout of Deployment coredns, which replaces",
     Happening.EVICTION: "evict",
 }

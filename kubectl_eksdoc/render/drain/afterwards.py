@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from kubectl_eksdoc.drain.handoff.offers import HandOff, Option, Step, Way
 from kubectl_eksdoc.render.drain.blocks import command_line
 from kubectl_eksdoc.render.drain.rows import NONE
-from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import Column, Drawn, Row, plain
 from kubectl_eksdoc.render.text import counted, cut, duration, joined, shown, wrap
@@ -34,19 +33,19 @@ _PODS = (
 """What to call the fields of an Option that list pods."""
 
 
-def afterwards(view: DrainView, look: Look) -> list[str]:
+def afterwards(handoffs: Sequence[HandOff], look: Look) -> list[str]:
     """One paragraph for each owner and group, with nothing left out and the ways compared."""
-    return [text for handoff in view.handoffs for text in ["", *_paragraph(handoff, look)]][1:]
+    return [text for handoff in handoffs for text in ["", *_paragraph(handoff, look)]][1:]
 
 
-def briefly(view: DrainView, look: Look) -> list[str]:
+def briefly(handoffs: Sequence[HandOff], look: Look) -> list[str]:
     """At most a dozen lines: for each group how many nodes are emptied, and the first words of each step.
 
     Where they would be more the steps go first, then the last groups.
     """
-    lines = [text for handoff in view.handoffs for text in _short(handoff, look)]
+    lines = [text for handoff in handoffs for text in _short(handoff, look)]
     if len(lines) > _MOST_LINES:
-        lines = [text for handoff in view.handoffs for text in _short(handoff, look)[:1]]
+        lines = [text for handoff in handoffs for text in _short(handoff, look)[:1]]
     kept = lines if len(lines) <= _MOST_LINES else lines[: _MOST_LINES - 1]
     if len(kept) < len(lines):
         kept.append(f"  {look.ellipsis} and {len(lines) - len(kept)} more groups of nodes")
@@ -73,7 +72,7 @@ def comparison(options: Sequence[Option]) -> Drawn:
     ]
     for title, name in _PODS:
         rows.append([title, *(counted(n, "pod") if (n := len(getattr(o, name))) else NONE for o in options)])
-    rows.append(["way back", *(o.way_back for o in options)])
+    rows.append(["rollback", *(o.way_back for o in options)])
     return columns, rows
 
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 
 from kubectl_eksdoc.model.findings import When
-from kubectl_eksdoc.render.drain.evidence import evidence
-from kubectl_eksdoc.render.drain.groups import Advice, Group
+from kubectl_eksdoc.render.drain.groups import Advice, Group, evidence
 from kubectl_eksdoc.render.drain.invocation import NextStep
 from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN
 from kubectl_eksdoc.render.look import Look, Tone

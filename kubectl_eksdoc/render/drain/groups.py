@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.findings import Finding, Remedy, Status, When
+from kubectl_eksdoc.render.drain.invocation import DUMP, dump_folder
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.text import counted
 
@@ -156,3 +158,75 @@ def _key(found: Finding, app: str) -> tuple[str, ...]:
 def _masked(found: Finding, text: str) -> str:
     """`text` without the subject's name, to see whether the same is said of another one."""
     return text.replace(str(found.subject), _MASK).replace(found.subject.name, _MASK)
+
+
+# What a finding rests on, said once for each pod: where it runs, and why it is not Ready.
+
+
+_PLACE = re.compile(r"(?:guards|pod) (\S+) on (\S+)")
+_NOT_READY = re.compile(r"(\S+) is not Ready: (.+)")
+_NO_REASON = "no reason given"
+_CUT = re.compile(r"and (\d+) more")
+
+
+def evidence(group: Group) -> tuple[tuple[str, ...], int]:
+    """The lines, each once, and how many more there are than the findings hold.
+
+    What only repeats the finding's own subject and node is left out.
+    """
+    lines: dict[str, None] = {}
+    uncounted = 0
+    for found in group.findings:
+        for text in _joined(found):
+            cut = _CUT.fullmatch(text)
+            uncounted += int(cut[1]) if cut else 0
+            if not cut and text not in _head_of(found, group):
+                lines[text] = None
+    return tuple(lines), uncounted
+
+
+def _joined(found: Finding) -> list[str]:
+    """A pod's place and its reason as one line: ``shop/thumbs-1 on old-3: CrashLoopBackOff``."""
+    places = {match[1]: match[2] for text in found.evidence if (match := _PLACE.fullmatch(text))}
+    sick = {match[1]: match[2] for text in found.evidence if (match := _NOT_READY.fullmatch(text))}
+    lines = []
+    for text in found.evidence:
+        place, reason = _PLACE.fullmatch(text), _NOT_READY.fullmatch(text)
+        if reason and reason[1] in places:
+            because = f"not Ready, {_NO_REASON}" if reason[2] == _NO_REASON else reason[2]
+            lines.append(f"{reason[1]} on {places[reason[1]]}: {because}")
+        elif not place:
+            lines.append(text)
+        elif place[1] not in sick:
+            lines.append(f"{place[1]} on {place[2]}")
+    return lines
+
+
+def _head_of(found: Finding, group: Group) -> set[str]:
+    """What the head of the finding says already."""
+    return {f"{found.subject} on {node}" for node in group.nodes} if found.subject.kind == "Pod" else set()
+
+
+# How to get what a finding lacks: the steps for all the kinds a dump does not hold as one.
+
+
+_ADD = re.compile(r"(kubectl get \S+ -A -o json > )([\w.-]+\.json)")
+
+
+def unread(group: Group, view: DrainView) -> tuple[Advice, ...]:
+    """The remedies of `group`; those that add kinds to a dump are one, and write into the dump's folder."""
+    into = dump_folder(view)
+    others: list[Advice] = []
+    adding: list[tuple[Advice, str]] = []
+    for advice in group.remedies:
+        match = _ADD.fullmatch(advice[0].command)
+        if match:
+            adding.append((advice, f"{match[1]}{into}/{match[2]}"))
+        else:
+            others.append(advice)
+    if not adding:
+        return tuple(others)
+    what = "it" if len(adding) == 1 else "them"
+    where = f" ({DUMP} stands for its folder)" if into == DUMP else ""
+    remedy = replace(adding[0][0][0], text=f"Add {what} to the dump{where}, then plan again.")
+    return ((remedy, tuple(command for _, command in adding)), *others)

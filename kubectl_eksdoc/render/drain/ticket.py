@@ -12,9 +12,7 @@ from kubectl_eksdoc.render.drain import afterwards, fence, rows, timeline
 from kubectl_eksdoc.render.drain.comparison import ticket as against
 from kubectl_eksdoc.render.drain.comparison import words
 from kubectl_eksdoc.render.drain.course import course, new_names, ordered_by
-from kubectl_eksdoc.render.drain.evidence import evidence
-from kubectl_eksdoc.render.drain.groups import Advice, Group, grouped
-from kubectl_eksdoc.render.drain.unread import unread
+from kubectl_eksdoc.render.drain.groups import Advice, Group, evidence, grouped, unread
 from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN, blocker_count, estimate_lines, left_by_verdict, verdict
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.identity import UNKNOWN, named

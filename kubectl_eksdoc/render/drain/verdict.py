@@ -76,7 +76,7 @@ _BRIEF = {
     "single-replica": "single replica",
     "no-readiness-gate": "no readiness gate",
     "needs-nodes": "needs new nodes",
-    "landing-unsure": "placement unsure",
+    "placement-unsure": "placement unsure",
     "no-place": "no room elsewhere",
     "only-backend": "only backend",
     "namespace-terminating": "namespace ends",

@@ -12,7 +12,7 @@ from kubectl_eksdoc.drain.comparison.changes import Comparison
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.handoff.offers import HandOff
 from kubectl_eksdoc.drain.nodes import natural
-from kubectl_eksdoc.drain.outcome import Eviction, Left, PodVerdict, Target
+from kubectl_eksdoc.drain.outcome import HOLDS, Eviction, Left, Target
 from kubectl_eksdoc.drain.result import DrainPlan, Headroom
 from kubectl_eksdoc.drain.run.patience import Soak
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
@@ -82,8 +82,7 @@ class DrainView:
 
     def blocking(self, target: Target) -> tuple[Left, ...]:
         """The pods that keep `target` from being drained."""
-        stops = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN)
-        return tuple(row for row in self._left_on.get(target.node.name, ()) if row.verdict in stops)
+        return tuple(row for row in self._left_on.get(target.node.name, ()) if row.verdict in HOLDS)
 
     def holds_up(self, finding: Finding) -> tuple[str, ...]:
         """The targets on which `finding` is about some pod, sorted; a node's finding is about itself."""

@@ -9,8 +9,7 @@ from kubectl_eksdoc.render.drain import steps as next_steps
 from kubectl_eksdoc.render.drain.blocks import block, step_lines
 from kubectl_eksdoc.render.drain.comparison import screen
 from kubectl_eksdoc.render.drain.course import course, new_names, ordered_by
-from kubectl_eksdoc.render.drain.groups import grouped
-from kubectl_eksdoc.render.drain.unread import unread
+from kubectl_eksdoc.render.drain.groups import grouped, unread
 from kubectl_eksdoc.render.drain.verdict import blocker_count, estimate_lines, left_by_verdict, verdict
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
@@ -146,7 +145,7 @@ def _not_judged(view: DrainView, look: Look) -> list[str]:
 
 
 def _afterwards(view: DrainView, look: Look) -> list[str]:
-    return _titled(afterwards.TITLE, afterwards.afterwards(view, look), look)
+    return _titled(afterwards.TITLE, afterwards.afterwards(view.handoffs, look), look)
 
 
 def _next(view: DrainView, look: Look) -> list[str]:

@@ -69,7 +69,7 @@ def _who(plan: InterruptionPlan) -> str:
     if handled is False or broken:
         one = len(broken) == 1
         links = f"the link{'' if one else 's'} {joined(broken)} {'is' if one else 'are'} broken"
-        return f"{head} receives no Spot interruption events: {links if broken else 'its log says so'}."
+        return f"{head} receives no Spot interruption events: {links if broken else 'as its log shows'}."
     if handled is None or plan.outage.by != KARPENTER:  # who else drains does not make Karpenter hear
         unsure = [
             each.name for each in plan.links if each.vital and each.status is not None and each.status.value != "pass"
@@ -162,7 +162,7 @@ class InterruptionReport(Report):
 
 
 def _links(links: tuple[Link, ...]) -> Drawn:
-    columns = [Column(""), Column("LINK"), Column("WHAT IS THERE", floor=24, lines=3)]
+    columns = [Column(""), Column("LINK"), Column("STATE", floor=24, lines=3)]
     return columns, [[_SIGNS[each.status], each.name, each.what] for each in links]
 
 

@@ -22,7 +22,7 @@ from kubectl_eksdoc.render.text import counted, shown, wrap
 
 
 _DO = (
-    (Reach.CUT_OFF, "cut off"),
+    (Reach.CUT_OFF, "unreachable"),
     (Reach.V1_ONLY, "answered without a token only"),
     (Reach.UNKNOWN, "not known"),
     (Reach.REACHABLE, "reached"),

@@ -18,7 +18,7 @@ from kubectl_eksdoc.render.record.view import NodeRun, RecordView
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Title
 from kubectl_eksdoc.render.text import counted, duration, joined, listing
 
-UNSAID = "nothing was said"
+UNSAID = "no reason was given"
 
 
 def nodes(view: RecordView) -> Drawn:

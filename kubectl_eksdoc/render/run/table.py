@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubectl_eksdoc.drain.handoff.offers import HandOff
 from kubectl_eksdoc.drain.run.moments import Happened, Moment
 from kubectl_eksdoc.drain.run.record import WAITED_S
 from kubectl_eksdoc.render import markdown
@@ -142,13 +143,15 @@ def _placed(record: RecordView, look: Look) -> list[str]:
 
 
 def _after(view: RunView, look: Look, full: bool) -> list[str]:
-    """Only of a drain that was done: the plan's words are about that."""
-    if view.outcome is not Outcome.DONE:
-        return []
-    planned = view.record.planned
-    lines = afterwards.afterwards(planned, look) if full else afterwards.briefly(planned, look)
+    lines = (afterwards.afterwards if full else afterwards.briefly)(_handoffs(view), look)
     title = afterwards.TITLE if full else afterwards.BRIEFLY
     return [look.paint(shown(title, look), Tone.TITLE), *lines] if lines else []
+
+
+def _handoffs(view: RunView) -> tuple[HandOff, ...]:
+    """Only of a drain that was done: the plan's words are about that."""
+    planned = view.record.planned.handoffs if view.outcome is Outcome.DONE else ()
+    return tuple(handoff.once_drained for handoff in planned)
 
 
 def _next(view: RunView, look: Look) -> list[str]:
@@ -202,7 +205,6 @@ def _sections(view: RunView, look: Look, most: int) -> Iterator[tuple[str, list[
     )
     yield rows.REFUSALS.heading, tickets_table(rows.refusals(record), "causes", most)
     yield rows.PENDING.heading, tickets_table(rows.pending(record), "pods", most)
-    handoffs = record.planned.handoffs[:most] if view.outcome is Outcome.DONE else ()
-    handed = [line for each in handoffs for line in handed_off(each, most)]
+    handed = [line for each in _handoffs(view)[:most] for line in handed_off(each, most)]
     yield afterwards.TITLE.capitalize(), handed
     yield NEXT.heading, [line for step in view.steps for line in [f"{escape(step.text)}:", *block([step.command]), ""]]

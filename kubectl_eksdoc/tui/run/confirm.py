@@ -31,7 +31,7 @@ _MOST_NAMES = 6
 
 _TITLES = {
     Kind.DRAIN: "Run this plan?",
-    Kind.GO_ON: "Go on with this run?",
+    Kind.GO_ON: "Resume this run?",
     Kind.GIVE_BACK: "Give these nodes back?",
 }
 
@@ -159,8 +159,8 @@ def _drain(prepared: Prepared) -> list[Line]:
     if estimate is not None:
         lasts = f"about {duration(estimate.p50_s)}, p95 {duration(estimate.p95_s)} (simulated with its budgets)"
     first = prepared.kind is Kind.DRAIN
-    cordon = "cordon" if first else "go on with"
-    anew = "read anew: the plan is still the one you saw" if first else f"what is left of run {prepared.run} is planned"
+    cordon = "cordon" if first else "resume"
+    anew = "read again: the plan is unchanged" if first else f"what is left of run {prepared.run} is planned"
     past = plan.past_budgets
     bare = sum(not eviction.budget for eviction in plan.evictions)
     lines: list[Line] = [
@@ -200,8 +200,8 @@ def _give_back(prepared: Prepared) -> list[Line]:
 
 _MOST = 30
 _PROVES = (
-    "Nothing was evicted, so this does not show how budgets, replacements and the scheduler react: two pods of one "
-    "budget are each let go here. The plan's own simulation shows that."
+    "Nothing was evicted, so this does not show how budgets, replacements and the scheduler "
+    "react: two pods of one budget are each accepted here. The plan's own simulation shows that."
 )
 
 

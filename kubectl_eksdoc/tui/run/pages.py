@@ -35,9 +35,9 @@ from kubectl_eksdoc.tui.widgets.panel import Prose, Titled
 
 Chosen = tuple[Kind, str]
 
-NONE = "There is no run to go on with or to give back. r begins one."
+NONE = "There is no run to resume or to roll back. r begins one."
 _ABOUT: list[Line] = [
-    "o   go on with the run under the cursor: what is left is planned anew and shown, and you type for it",
+    ("o   resume the run under the cursor: the remaining nodes are planned again, shown and confirmed"),
     "R   give back what it changed of nodes: shown, and you type for it",
     "C   copy the command that watches it",
     ("Enter does nothing here. esc closes this.", Tone.FAINT),
@@ -217,7 +217,7 @@ def lines(state: RunState) -> list[Line]:
         *(["w       finish the wave that is under way, then stop"] if _has_waves(state) else []),
         "s       stop: ask for nothing more, wait until what leaves has gone; nodes stay cordoned",
         f"R       stop, and give back {counted(begun, 'node')} that this run has cordoned (you type for it)",
-        ("X       leave at once: what was asked for comes to its end unseen", Tone.WARN),
+        ("X       leave at once: requests in flight complete unobserved", Tone.WARN),
         "",
         "A run that was stopped can be resumed later, from any machine: drain resume.",
         ("Enter does nothing here. esc closes this, and the run stays as it is.", Tone.FAINT),
@@ -235,7 +235,7 @@ def about_node(state: RunState, node: str) -> list[Line]:
         "",
         "y       leave it alone: nothing more is asked for on it, it stays cordoned, and the others go on",
         "",
-        "What was asked to go already goes. The run is not whole then: drain resume takes the node up again.",
+        ("Evictions in flight complete. The run is then incomplete: drain resume continues with the node."),
         ("Enter does nothing here. esc closes this.", Tone.FAINT),
     ]
 

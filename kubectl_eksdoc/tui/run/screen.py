@@ -37,7 +37,7 @@ RUN_KEYS: tuple[Key, ...] = (
     Key("run-stop", "a", "a", "stop", "stop…", Part.RUN, (), 2),
     Key("run-give-back", "R", "R", "give_back", "give nodes back…", Part.RUN, (), 3),
     Key("run-alone", "n", "n", "leave_alone", "leave the node under the cursor alone…", Part.RUN, _RUN),
-    Key("run-go-on", "o", "o", "go_on", "go on with a stopped run…", Part.RUN, (), 2),
+    Key("run-go-on", "o", "o", "go_on", "resume a stopped run…", Part.RUN, (), 2),
     Key("run-others", "L", "L", "others", "the other runs of this cluster", Part.RUN),
     Key("run-copy", "y", "y", "copy", "copy kubectl describe (of what is waited for)", Part.LOOK, _RUN, 4),
     Key("run-follow", "f", "f", "follow", "follow what is new", Part.LOOK, _LOG, 5),

@@ -63,8 +63,9 @@ def test_a_module_is_told_which_of_its_arguments_to_set(tmp_path: Path) -> None:
     judgement = judged(tmp_path, the_incident("5", MODULE))
     (demux, _) = found(judgement, Code.of("addon-field-reset"))
     assert demux.evidence[-1] == (
-        f'Terraform: {MODULE}, resolve_conflicts_on_update = "OVERWRITE": terraform-aws-modules/eks/aws ~> 20.0 says '
-        'so where cluster_addons["vpc-cni"].resolve_conflicts_on_update of module "eks" says nothing else'
+        f'Terraform: {MODULE}, resolve_conflicts_on_update = "OVERWRITE": terraform-aws-modules/eks/aws ~> '
+        '20.0 shows where cluster_addons["vpc-cni"].resolve_conflicts_on_update of module "eks" says '
+        "nothing else"
     )
     assert [each.text for each in demux.remedy] == [
         'write the values proposed here to cluster_addons["vpc-cni"].configuration_values of module "eks", and plan '

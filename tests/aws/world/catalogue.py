@@ -98,16 +98,20 @@ class Catalogue:
 def _shipped() -> Iterator[Offer]:
     for name, addon in _read("addons.json").items():
         for row in addon["versions"]:
-            schema = DATA / "schemas" / f"{name}_{row['addonVersion']}.json"
             yield Offer(
                 name,
                 row["addonVersion"],
                 tuple(row["clusterVersions"]),
                 tuple(row["defaultFor"]),
-                json.dumps(_read(f"schemas/{schema.name}"), separators=(",", ":")) if schema.exists() else "",
+                _schema(f"schemas/{name}_{row['addonVersion']}.json"),
                 addon["type"],
                 addon["defaultNamespace"],
             )
+
+
+@cache
+def _schema(name: str) -> str:
+    return json.dumps(_read(name), separators=(",", ":")) if (DATA / name).exists() else ""
 
 
 def _version(offer: Offer, cluster_version: str | None) -> dict[str, Any]:

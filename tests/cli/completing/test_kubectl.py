@@ -90,7 +90,7 @@ def shell(home: Path, server: Server) -> Shell:
 @pytest.mark.long
 def test_commands(home: Path) -> None:
     found = Shell(home).tab("eksdoc", "")
-    assert found.offers["drain"] == "plan the drain of nodes, and do it" and found.directive == 4
+    assert found.offers["drain"] == "plan and run node drains" and found.directive == 4
 
 
 @pytest.mark.long

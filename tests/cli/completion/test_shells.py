@@ -160,8 +160,8 @@ def test_at_a_terminal(home: Path, shell: str, typed: str) -> None:
 @pytest.mark.parametrize(
     ("line", "offers"),
     [
-        ("kubectl-eksdoc addon", ["addon-diff\twhat an add-on's update will really change"]),
-        ("~/bin/kubectl-eksdoc addon", ["addon-diff\twhat an add-on's update will really change"]),
+        ("kubectl-eksdoc addon", ["addon-diff\tpredict what an add-on update changes and resets"]),
+        ("~/bin/kubectl-eksdoc addon", ["addon-diff\tpredict what an add-on update changes and resets"]),
         ("kubectl-eksdoc check --gate=", ["--gate=after", "--gate=before-control-plane", "--gate=before-nodes"]),
         ('kubectl-eksdoc check --context "with s', ["with space"]),
         (r"kubectl-eksdoc check --context=with\ s", ["--context=with space"]),

@@ -53,6 +53,7 @@ def measuring(server: Server, home: Path, *words: str) -> Iterator[subprocess.Po
             process.kill()
 
 
+@pytest.mark.waits
 def test_a_rollout_on_a_served_cluster(tmp_path: Path) -> None:
     """Two seconds until the proxies have heard of it, eight or none until it is gone: both clusters at a time."""
     words = ("--measure=rollout", "--expect-changes", "4", "--for", "90s", "--answer-timeout", "1s", "-o", "json")
@@ -79,6 +80,7 @@ def test_a_rollout_on_a_served_cluster(tmp_path: Path) -> None:
         assert [each["status"] for each in short] == (["fail"] if code else [])
 
 
+@pytest.mark.waits
 def test_on_the_served_demo_the_page_and_the_measurement_agree(tmp_path: Path) -> None:
     """With its lameduck of 5 s no answer is lost, and then the page no longer doubts that it is long enough."""
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}

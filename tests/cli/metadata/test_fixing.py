@@ -285,7 +285,7 @@ def test_pods_on_the_nodes_prove_it(aws: World, tmp_path: Path) -> None:
         ("a pod on n0", "done"),
         ("a pod on n1", "something else"),
     ]
-    assert ran.code == 1 and "cut off" in told["proofs"][1]["why"]
+    assert ran.code == 1 and "unreachable" in told["proofs"][1]["why"]
 
 
 @pytest.fixture

@@ -104,7 +104,7 @@ def test_a_snapshot_without_answers_of_aws_tells_what_the_cluster_does(folder: P
     refused = [each for each in commands if "--snapshot" in each and ("--active" in each or "--apply" in each)]
     assert not refused, "a snapshot runs no pods"
     found = {each["name"]: each for each in told["groups"]}
-    assert found["general"]["next"]["verdict"] == "cut off", "an EC2NodeClass is of the cluster"
+    assert found["general"]["next"]["verdict"] == "unreachable", "an EC2NodeClass is of the cluster"
     assert {each["now"]["verdict"] for name, each in found.items() if name} == {"unknown"}
 
 

@@ -93,7 +93,7 @@ def test_as_data(desk: Opened) -> None:
     at = desk()
     found = document(at.machine.run("imds-probe", "--active", "-o", "json", "--yes", "--expect-nodes", "2").out)
     verdicts = {each["name"]: (each["v4"]["verdict"], each["v4"]["cause"]) for each in found["nodes"]}
-    assert verdicts == {"blue-0": ("reachable", "none"), "green-0": ("cut off", "hop limit")}
+    assert verdicts == {"blue-0": ("reachable", "none"), "green-0": ("unreachable", "hop limit")}
     blue, green = found["groups"]
     assert (blue["nodes"], blue["probed"], green["probed"]) == (["blue-0", "blue-1"], ["blue-0"], ["green-0"])
     assert found["cleanup"] == {

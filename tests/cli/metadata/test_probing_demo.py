@@ -24,7 +24,7 @@ def test_its_groups_are_measured_as_its_aws_describes_them(tmp_path: Path) -> No
     assert ran.code == 1, ran.err
     document = json.loads(ran.out)
     found = {each["name"].partition("-")[0]: each["v4"]["verdict"] for each in document["nodes"]}
-    assert found == {"blue": "reachable", "green": "cut off"}
+    assert found == {"blue": "reachable", "green": "unreachable"}
     assert document["cleanup"]["left"] == []
     told = {each["pod"]["v4"]["instance"] for each in document["nodes"] if each["name"].startswith("blue")}
     assert len(told) == 8, "each pod was told of its own instance"

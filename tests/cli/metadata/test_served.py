@@ -52,7 +52,7 @@ def verdicts(found: dict[str, Any]) -> dict[str, tuple[str, str]]:
     return {each["name"]: (each["now"]["verdict"], each["next"]["verdict"]) for each in found["groups"]}
 
 
-WHOLE = {"green": ("reachable", "reachable"), "blue": ("cut off", "cut off")}
+WHOLE = {"green": ("reachable", "reachable"), "blue": ("unreachable", "unreachable")}
 
 
 def test_each_group_has_its_cause(ann: Probing) -> None:
@@ -75,7 +75,7 @@ def test_a_change_by_hand_is_told_from_what_makes_the_nodes(ann: Probing) -> Non
     found = [each for each in document(ann)["groups"] if each["name"] == "blue"]
     assert sorted(len(each["nodes"]) for each in found) == [1, len(cut) - 1]
     (mended,) = [each for each in found if len(each["nodes"]) == 1]
-    assert mended["changed"] and (mended["now"]["verdict"], mended["next"]["verdict"]) == ("reachable", "cut off")
+    assert mended["changed"] and (mended["now"]["verdict"], mended["next"]["verdict"]) == ("reachable", "unreachable")
 
 
 @pytest.mark.long
@@ -98,10 +98,10 @@ def test_requests_without_a_token_are_counted(ann: Probing) -> None:
 LOST = {
     "eks:DescribeCluster": {"green": ("unknown", "unknown"), "blue": ("unknown", "unknown")},
     "ec2:DescribeInstances": {"green": ("unknown", "reachable"), "blue": ("unknown", "unknown")},
-    "eks:DescribeNodegroup": {"green": ("reachable", "unknown"), "blue": ("cut off", "unknown")},
-    "ec2:DescribeLaunchTemplateVersions": {"blue": ("cut off", "unknown")},
-    "ec2:DescribeImages": {"blue": ("cut off", "unknown")},
-    "ec2:GetInstanceMetadataDefaults": {"blue": ("cut off", "unknown")},
+    "eks:DescribeNodegroup": {"green": ("reachable", "unknown"), "blue": ("unreachable", "unknown")},
+    "ec2:DescribeLaunchTemplateVersions": {"blue": ("unreachable", "unknown")},
+    "ec2:DescribeImages": {"blue": ("unreachable", "unknown")},
+    "ec2:GetInstanceMetadataDefaults": {"blue": ("unreachable", "unknown")},
     "eks:ListPodIdentityAssociations": {},
 }
 

@@ -82,10 +82,10 @@ def test_every_answer_of_aws_says_what_is_lost_without_it() -> None:
 def test_codes_are_those_of_drains_and_none_is_left_out() -> None:
     """`list namespaces` is of CoreDNS's place, too, and without it a drain lacks two things."""
     dns = " ".join(said("coredns-lameduck --set -o wide").out.split())
-    assert "where an affinity picks namespaces" in dns and "landing-unsure" not in dns
+    assert "where an affinity picks namespaces" in dns and "placement-unsure" not in dns
     plan = said("drain plan -o wide").out
     (line,) = (each for each in plan.splitlines() if " namespaces " in each)
-    assert "landing-unsure" in line and "metadata.cluster.uid" in line
+    assert "placement-unsure" in line and "metadata.cluster.uid" in line
 
 
 def test_what_nobody_has_seen_is_said_with_its_doubt() -> None:

@@ -152,6 +152,9 @@ def test_a_rollback_counts_what_the_plan_of_the_run_counted(tmp_path: Path) -> N
         ran = other.run("drain", "rollback", run, "--yes", "--expect-nodes", "2")
         assert ran.code == 7 and "this would give back 1 node\n" in ran.err, ran.err
         assert f"run {run} changed new-0, old-0; its plan drains 1 node" in ran.err
+        dry = other.run("drain", "rollback", run, "--dry-run")
+        assert dry.out == "old-0 would be as it was before\nnew-0 would not be protected from autoscalers any more\n"
+        assert dry.code == 0 and protected(api) == {"new-0"}, dry.err
         ran = other.run("drain", "rollback", run, "--yes", "--expect-nodes", "1")
         assert ran.code == 0 and protected(api) == set(), ran.err
 

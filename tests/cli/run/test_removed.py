@@ -9,12 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_eksdoc.cli.run.rollback import ToGiveBack, would_be
+from kubectl_eksdoc.drain.run.journal import Cordoned, Protected
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, Rule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
 from kubectl_eksdoc.model.api_objects import with_value
-from kubectl_eksdoc.model.nodes import PROTECTIONS
+from kubectl_eksdoc.model.journal import RunNote
+from kubectl_eksdoc.model.nodes import PROTECTIONS, Node
 from kubectl_eksdoc.simulator.plane import ControlPlane
+from tests.builders import a_node
 from tests.cli.run.served import EVICTED, Machine, cordoned, machine
 from tests.cli.run.test_runs import agreed, stopped_early, valid
 from tests.embedded.clients import worlds
@@ -180,7 +184,29 @@ def test_which_of_two_is_meant_must_be_said(api: Api, one: Machine) -> None:
     api.now(lambda plane: annotate(plane, "old-2", "lost-b"))
     refused = one.run("drain", "rollback")
     assert refused.code == 2 and "lost-a, lost-b" in refused.err
+    before = nodes(api)
+    dry = one.run("drain", "rollback", "lost-b", "--dry-run")
+    said = "old-2 would be as it was before, if its note of this run can be read\n"
+    assert (dry.code, dry.out, nodes(api)) == (0, said, before), "its note does not name a journal, as all of ours do"
     assert one.run("drain", "rollback", "lost-b", "--yes", "--expect-nodes", "1").out.startswith("old-2 is as it was")
+    assert nodes(api) != before
+
+
+def test_what_a_rollback_would_do_is_said_by_nodes_as_they_are_now() -> None:
+    def noted(name: str, run: str = "r1") -> Node:
+        return a_node(name, note=RunNote(run, "kube-system"))
+
+    there = (noted("old-0"), noted("old-1"), noted("old-2", "r2"), a_node("old-3"))
+    changed = [Cordoned(node.name, node.uid, True, theirs=node.name == "old-1") for node in there]
+    which = ToGiveBack("r1", (*changed, Cordoned("old-0", "of-before", True)), (Protected("old-3", "x", True),), 2)
+    assert would_be(which, there) == [
+        "old-0 would be as it was before",
+        "old-1 would be as it was before, but for its cordon: another client has uncordoned it since",
+        "old-2 would stay as it is: it has no note of this run any more",
+        "old-3 would stay as it is: it has no note of this run any more",
+        "old-0 is gone: nothing of it would change",
+        "old-3 is gone: nothing of it would change",
+    ]
 
 
 def test_there_may_be_nothing_to_take_back(one: Machine) -> None:

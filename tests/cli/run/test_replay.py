@@ -79,9 +79,12 @@ JOURNAL = Path(__file__).parents[2] / "tui" / "replay" / "journal.jsonl"
             "error: --replay shows what is in a file: --kubeconfig, --namespace cannot be used",
         ),
         (["-o", "json"], "error: --replay shows what is in a file: --output cannot be used with it"),
-        (["drain", "plan"], "error: --replay before 'plan' shows a run on screens, and goes with no command"),
-        (["drain", "status"], "error: --replay before 'status' shows a run on screens, and goes with no command"),
-        (["options"], "error: --replay before 'options' shows a run on screens, and goes with no command"),
+        (["drain", "plan"], "error: --replay before 'plan' opens the interactive UI and cannot be used with a command"),
+        (
+            ["drain", "status"],
+            "error: --replay before 'status' opens the interactive UI and cannot be used with a command",
+        ),
+        (["options"], "error: --replay before 'options' opens the interactive UI and cannot be used with a command"),
     ],
 )
 def test_what_does_not_go_with_it_is_refused(argv: list[str], said: str) -> None:

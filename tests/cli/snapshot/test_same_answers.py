@@ -43,10 +43,10 @@ COMMANDS = (
 )
 
 A_DRY_RUN = (
-    "A dry run changes nothing. Carried out, it shows the way back before it asks",
-    "It shows the way back before it asks",
+    "A dry run changes nothing. Carried out, it shows the rollback before it asks",
+    "It shows the rollback before it asks",
 )
-"""What is said of the way back where a proposed command is a dry run, as it is of the demo alone."""
+"""What is said of the rollback where a proposed command is a dry run, as it is of the demo alone."""
 
 
 def ran(command: str, *source: str) -> Ran:

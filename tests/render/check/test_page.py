@@ -221,4 +221,4 @@ def test_the_sentence_says_what_the_exit_code_does(found: list, wish: Wish, targ
 def test_what_is_unknown_before_no_step_is_not_all_as_it_should_be() -> None:
     name = "api-refused-today"
     plan = plan_check(blind(), chosen([name]), Wish(frozenset({name})))
-    assert plan.outcome.unknown and words.verdict(plan).text == "Nothing blocks a step; 1 unknown besides."
+    assert plan.outcome.unknown and words.verdict(plan).text == "Nothing blocks a step; 1 unknown more."

@@ -8,8 +8,7 @@ from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.drain.outcome import Target, TargetVerdict
 from kubectl_eksdoc.render.check.page.shown import Shown
 from kubectl_eksdoc.render.drain.page import tables
-from kubectl_eksdoc.render.drain.page.gantt import NO_GROUP
-from kubectl_eksdoc.render.drain.page.timeline import timeline
+from kubectl_eksdoc.render.drain.page.timeline import NO_GROUP, timeline
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.verdict import BAD, GOOD, OPEN, WARN, verdict
 from kubectl_eksdoc.render.drain.view import DrainView

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kubectl_eksdoc.model.findings import When
-from kubectl_eksdoc.render.drain.evidence import evidence
-from kubectl_eksdoc.render.drain.groups import Advice, Group
-from kubectl_eksdoc.render.drain.unread import unread
+from kubectl_eksdoc.render.drain.groups import Advice, Group, evidence, unread
 from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.html import TONES, Html, el, folded, lines, more, put

@@ -1,0 +1,99 @@
+"""Phrases that are not plain technical English stand in no message, help text, heading or finding."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from kubectl_eksdoc.cli.parser import Parser
+from tests.contracts.source import PACKAGE, ROOT, files
+
+LIST = json.loads((Path(__file__).parent / "phrases.json").read_text(encoding="utf-8"))
+BANNED = {re.compile(rf"\b(?:{phrase})\b", re.IGNORECASE): better for phrase, better in LIST["phrases"]}
+EXCEPTIONS: dict[str, str] = LIST["exceptions"]
+
+
+def texts(path: Path) -> Iterator[str]:
+    """String literals of more than one word that are no docstrings: what a user may read."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    notes = {
+        id(statement.value)
+        for node in ast.walk(tree)
+        for statement in (getattr(node, "body", None) if isinstance(getattr(node, "body", None), list) else ())
+        if isinstance(statement, ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and " " in node.value
+            and id(node) not in notes
+        ):
+            yield node.value
+
+
+def of_knowledge(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from (text for each in value.values() for text in of_knowledge(each))
+    elif isinstance(value, list):
+        yield from (text for each in value for text in of_knowledge(each))
+
+
+def found(where: str, text: str) -> Iterator[str]:
+    for pattern, better in BANNED.items():
+        for match in pattern.finditer(text):
+            said = f"{where}: {match[0]}"
+            if said not in EXCEPTIONS:
+                yield f"{said!r} in {' '.join(text.split())[:100]!r}: write {better}"
+
+
+def test_messages_are_plain_english() -> None:
+    """A new exception needs its reason beside it."""
+    wrong = [
+        line for path in files(PACKAGE) for text in texts(path) for line in found(str(path.relative_to(ROOT)), text)
+    ]
+    assert wrong == []
+
+
+def test_findings_are_plain_english() -> None:
+    path = PACKAGE / "knowledge" / "findings.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    wrong = [line for text in of_knowledge(document) for line in found(path.name, text)]
+    assert wrong == []
+
+
+def test_a_phrase_is_seen_in_a_message_and_not_in_a_docstring(tmp_path: Path) -> None:
+    path = tmp_path / "x.py"
+    path.write_text('def f() -> str:\n    """Nobody minds this."""\n    return "ask whoever mends it"\n')
+    assert [len([*found("x.py", text)]) for text in texts(path)] == [2]
+
+
+def test_every_exception_is_still_needed() -> None:
+    every = {
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in files(PACKAGE)
+        for text in texts(path)
+        for pattern in BANNED
+        for match in pattern.finditer(text)
+    }
+    assert [each for each in EXCEPTIONS if each not in every] == []
+
+
+HELP_LINES = 24
+
+
+def test_help_is_short_before_its_flags() -> None:
+    """What a command does, with its examples, fits on a screen."""
+    from kubectl_eksdoc.cli.commands import tree
+
+    def each(parser: Parser, name: str) -> Iterator[tuple[str, int]]:
+        yield name, len((parser.description or "").strip().splitlines())
+        for word, below in (parser.under() or {}).items():
+            yield from each(below, f"{name} {word}".strip())
+
+    assert [(name, count) for name, count in each(tree(), "") if count > HELP_LINES] == []
