@@ -19,7 +19,7 @@ export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/bytecode
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-long test-real check format docs bench krew lock release image clean FORCE
+.PHONY: help demo quick test test-long test-real check format docs site bench krew lock release image clean FORCE
 # Two pips in one environment get in each other's way, so -j has no say here.
 .NOTPARALLEL:
 # Interrupted, make would remove the file by which it knows that the environment is its own.
@@ -35,6 +35,7 @@ help:
 	@echo "make check      style, types, import contracts, generated documents"
 	@echo "make format     let ruff rewrite what it can"
 	@echo "make docs       rewrite the demo's snapshot and the generated documents"
+	@echo "make site       build the documentation as a static site, into build/site"
 	@echo "make bench      measure; QUICK=1 for a short run without thresholds"
 	@echo "make krew       build archives (dist) and manifests (plugins) for krew"
 	@echo "make lock       rewrite the checksums of the archives' wheels"
@@ -85,6 +86,9 @@ format: $(VENV)/.installed-test
 docs: $(VENV)/.installed-test
 	$(PY) tools.demo
 	$(PY) tools.documents
+
+site: $(VENV)/.installed-site
+	PYTHONPATH=. $(PY) mkdocs build --strict
 
 bench: $(VENV)/.installed-test
 	QUICK=$(QUICK) $(PY) bench.run
@@ -141,6 +145,10 @@ $(VENV)/.made: FORCE
 $(VENV)/.installed: $(SETUP) $(VENV)/.made
 	@echo "installing into $(VENV) from the package index (once; up to a minute) …"
 	@$(PIP) install --quiet -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.installed-site: $(SETUP) $(VENV)/.made
+	@$(PIP) install --quiet -c constraints.txt -e '.[site]'
 	@touch $@
 
 $(VENV)/.installed-test: $(SETUP) $(VENV)/.made

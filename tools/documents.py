@@ -2,7 +2,7 @@
 says which of it is stale.
 
 A block stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``, an example as `tools.examples` says;
-docs/codes.md is generated as a whole.
+docs/codes.md and docs/reference.md are generated as a whole.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tools import (
-    check_page,
     codes_page,
     command_pages,
     deployment,
@@ -29,44 +28,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 BLOCKS: Mapping[str, Callable[[], str]] = {
     "transcript": transcript.excerpt,
-    "check": transcript.check,
-    "check-rights": check_page.check_rights,
-    "checks": check_page.checks,
     "comparison": transcript.comparison,
     "waves": transcript.waves,
-    "generations": transcript.generations,
-    "soft-budget": transcript.soft_budget,
-    "order": transcript.order,
-    "order-file": transcript.order_file,
-    "pin": transcript.pin,
-    "addon-after": transcript.addon_after,
-    "addon-diff": transcript.addon_diff,
-    "addon-terraform": transcript.addon_terraform,
-    "addon-after-rights": tables.addon_after_rights,
-    "addon-rights": tables.addon_rights,
     "addon-apply": transcript.addon_apply,
-    "addon-apply-rights": tables.addon_apply_rights,
-    "coredns-lameduck": transcript.coredns_lameduck,
-    "coredns-rights": tables.coredns_rights,
-    "dns-measure-rights": tables.dns_measure_rights,
-    "coredns-change": transcript.coredns_change,
-    "coredns-change-refused": transcript.coredns_change_refused,
-    "coredns-change-rights": tables.coredns_change_rights,
-    "imds-fix": transcript.imds_fix,
-    "imds-fix-rights": tables.imds_fix_rights,
-    "imds-probe": transcript.imds_probe,
-    "imds-probe-pod": transcript.imds_probe_pod,
-    "imds-probe-rights": tables.imds_probe_rights,
-    "imds-active-rights": tables.imds_active_rights,
-    "imds-probe-script": transcript.imds_probe_script,
-    "interruption": transcript.interruption,
-    "interruption-rights": tables.interruption_rights,
-    "interruption-stack": transcript.interruption_stack,
     "snapshot": transcript.snapshot,
-    "faulty-rehearsal": transcript.faults,
-    "faults": tables.faults,
-    "flags": tables.flags,
-    "refused-flags": tables.refused_flags,
     "dump": tables.dump,
     "exit-codes": tables.exit_codes,
     "run-roles": tables.run_roles,
@@ -90,7 +55,7 @@ def filled(text: str) -> str:
 
 def written() -> list[Path]:
     """The pages that people write, some with generated parts."""
-    pages = (page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent != command_pages.FOLDER)
+    pages = (page for page in sorted((ROOT / "docs").rglob("*.md")) if page != command_pages.PAGE)
     return [page for page in (ROOT / "README.md", *pages) if page.exists()]
 
 
@@ -99,8 +64,7 @@ def documents() -> dict[Path, str]:
     made = {page: filled(page.read_text(encoding="utf-8")) for page in written()}
     return (
         made
-        | command_pages.pages()
-        | {ROOT / "docs" / "codes.md": codes_page.page()}
+        | {command_pages.PAGE: command_pages.page(), ROOT / "docs" / "codes.md": codes_page.page()}
         | from_registry.made()
         | schemas.made()
         | {deployment.PATH: deployment.check()}

@@ -121,7 +121,7 @@ def table() -> str:
     """What each plugin answers, and how krew installs it."""
     rows = []
     for plugin in read().plugins:
-        page = f"commands/{plugin.command}.md" if plugin.command and plugin.command != "drain" else "commands/README.md"
+        page = f"{plugin.command}.md" if plugin.command and plugin.command != "drain" else "index.md"
         rows.append(
             (f"[`kubectl {plugin.name}`](docs/{page})", plugin.short, f"`kubectl krew install eksdoc/{plugin.name}`")
         )

@@ -49,7 +49,11 @@ def test_every_python_that_is_supported_is_tested() -> None:
     assert read(".github/workflows/ci.yml")["jobs"]["test"]["strategy"]["matrix"]["python"] == named
 
 
-def test_only_the_release_may_write_and_it_stores_no_token() -> None:
+def test_only_the_release_and_new_data_may_write_and_they_store_no_token() -> None:
+    wanted = {
+        "release": ["publish: contents", "image: packages"],
+        "data": ["addons: contents", "addons: pull-requests"],
+    }
     for path in WORKFLOWS:
         writes = [
             f"{name}: {right}"
@@ -57,7 +61,7 @@ def test_only_the_release_may_write_and_it_stores_no_token() -> None:
             for right, may in job.get("permissions", {}).items()
             if may == "write" and right not in ("id-token", "attestations")
         ]
-        assert writes == (["publish: contents", "image: packages"] if path.stem == "release" else [])
+        assert writes == wanted.get(path.stem, [])
         assert "secrets." not in path.read_text(encoding="utf-8")
 
 

@@ -131,7 +131,15 @@ def test_a_translation_tells_the_same_facts(page: Path) -> None:
 
 
 def test_they_are_found() -> None:
-    assert len(list(command_lines((ROOT / "README.md").read_text(encoding="utf-8")))) > 40
+    assert len(list(command_lines((ROOT / "docs/index.md").read_text(encoding="utf-8")))) > 20
+
+
+def test_pages_are_few_and_short() -> None:
+    """At most 35 pages; the README at most 150 lines. The limit on words follows them down to 35,000."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    texts = [page.read_text(encoding="utf-8") for page in pages]
+    assert len(pages) <= 35 and len(texts[0].splitlines()) <= 150
+    assert sum(len(text.split()) for text in texts) <= 50_000
 
 
 def test_an_example_shows_what_it_ran() -> None:
