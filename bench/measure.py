@@ -14,12 +14,14 @@ from statistics import median
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`peak` in MiB: of the process and the children it waited for, and never below our own (see `run`)."""
+    """`peak` in MiB: of the process and the children it waited for, and never below our own (see `run`). `cpu`: seconds
+    of both, by user and system."""
 
     wall: float
     peak: float
     code: int
     stdout: bytes
+    cpu: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,10 @@ class Series:
     @property
     def peak(self) -> float:
         return median(r.peak for r in self.runs)
+
+    @property
+    def cpu(self) -> float:
+        return median(r.cpu for r in self.runs)
 
 
 class Unexpected(Exception):
@@ -60,7 +66,8 @@ def run(command: Sequence[str], env: Mapping[str, str], codes: Sequence[int] = (
             raise Unexpected(f"{' '.join(command)}: exit {child.returncode}\n{said}")
         out.seek(0)
         unit = 1 << 20 if sys.platform == "darwin" else 1 << 10  # bytes there, KiB elsewhere
-        return Run(wall, usage.ru_maxrss / unit, child.returncode, out.read())
+        cpu = usage.ru_utime + usage.ru_stime
+        return Run(wall, usage.ru_maxrss / unit, child.returncode, out.read(), cpu)
 
 
 def in_turn(times: int, *commands: Callable[[], Run]) -> tuple[Series, ...]:

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from bench.at_scale import LARGER, first_plan, gaps, large_snapshot, packed, portfolio, what_if
 from bench.beside_kubectl import drain_run
-from bench.checks import check
+from bench.checks import check, check_packed, manifests
 from bench.lines import Line, Plan, table
 from bench.measure import Run, Series, in_turn, run
 from bench.screens import screens
@@ -190,6 +190,8 @@ PARTS = {
     "aws": aws,
     "metadata": metadata,
     "check": check,
+    "check-packed": check_packed,
+    "manifests": manifests,
     "snapshot-file": snapshot_file,
 }
 """What ``--only`` names, in the order of the table."""

@@ -12,7 +12,7 @@ from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.baseline.changes import Since, outline_of
 from kubectl_eksdoc.baseline.comparing import since
 from kubectl_eksdoc.baseline.side import Of, Side, made_earlier, read_of
-from kubectl_eksdoc.check.kin import AS_ONE, asked_of, kin_of
+from kubectl_eksdoc.check.checking import AS_ONE, asked_of, kin_of
 from kubectl_eksdoc.check.plan import CheckPlan
 from kubectl_eksdoc.check.registry import ALL
 from kubectl_eksdoc.model.check_needs import Need

@@ -17,9 +17,15 @@ class Area(str, Enum):
     RUNTIME = "container runtime"
     CAPACITY = "addresses and quotas"
     DISRUPTION = "disruption"
+    WORKLOADS = "workloads"
     CREDENTIALS = "credentials"
     DNS = "DNS"
     INTERRUPTION = "interruption"
+
+    @property
+    def flag(self) -> str:
+        """What ``--area`` takes: ``control-plane``."""
+        return self.name.lower().replace("_", "-")
 
 
 class Gate(str, Enum):

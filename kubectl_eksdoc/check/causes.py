@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.check.areas import Gate
-from kubectl_eksdoc.check.leading import led
+from kubectl_eksdoc.check.wording import led
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import Reach, shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
@@ -18,11 +18,6 @@ AWS = Subject("AWS", "account")
 
 DECIDING = 3
 """So many causes are told with what to do."""
-
-_EVENTS = Subject("Interruption", "events")
-_LINKS = ("setting", "queue", "queue-policy", "queue-key", "rule", "rule-fails", "rights", "provider-fails")
-_OF_EVENTS = frozenset(f"interruption-{name}" for name in _LINKS) | {"dns-notices-unheard"}
-"""Links of the one chain by which a controller receives interruption events; one stack makes what is missing."""
 
 _WIDE = frozenset({"Cluster", "Command"})
 """What findings are about that have nothing else in common."""
@@ -111,9 +106,6 @@ def _do(first: Finding, words: Sequence[str], text: str, reach: Reach) -> Remedy
 def _origin(found: Finding) -> Subject:
     if found.root_cause is not None:
         return found.root_cause
-    of_events = found.code.name in _OF_EVENTS or found.subject.kind == "Spot nodes"
-    if of_events and found.status is Status.FAIL:
-        return _EVENTS
     if found.status is Status.UNKNOWN and _RIGHT.sub("", found.missing) == "" != found.missing:
         return Subject("Right", found.missing)
     return found.subject

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.check.checking import cluster_of
 from kubectl_eksdoc.check.checks.grouped import groups, named
-from kubectl_eksdoc.check.checks.owners import maker
+from kubectl_eksdoc.check.checks.running import maker
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import number
 from kubectl_eksdoc.model import kinds

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.amazon.upgrades.tables import Tables
 from kubectl_eksdoc.check.way import Way
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.api_usage import ApiTold
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.model.aws.clusters import EksCluster
-from kubectl_eksdoc.model.aws.upgrades import UpgradeTold
-from kubectl_eksdoc.model.changes import ChangesTold
 from kubectl_eksdoc.model.check_needs import Need
-from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.cluster import Cluster, no_changes
 from kubectl_eksdoc.model.findings import Finding
 
-if TYPE_CHECKING:  # manifests alone must not pay for the plan of a drain
+if TYPE_CHECKING:  # manifests alone must not pay for the plan of a drain, and for what AWS tells
     from kubectl_eksdoc.drain.result import DrainPlan
+    from kubectl_eksdoc.model.aws.clusters import EksCluster
+    from kubectl_eksdoc.model.aws.upgrades import UpgradeTold
+    from kubectl_eksdoc.model.changes import ChangesTold
 
 NOT_ASKED = Unknown("no check that was chosen asks for it")
+
+
+def _nothing_of_aws() -> UpgradeTold:
+    from kubectl_eksdoc.model.aws.upgrades import UpgradeTold
+
+    return UpgradeTold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +39,19 @@ class CheckFacts:
     cluster: Cluster
     way: Way
     eks: EksCluster | Unknown = NOT_ASKED
-    aws: UpgradeTold = UpgradeTold()
+    aws: UpgradeTold = field(default_factory=_nothing_of_aws)
     api: ApiTold = ApiTold()
     summed: Mapping[Need, tuple[Finding, ...] | Unknown] = field(default_factory=dict)
     drain: DrainPlan | None = None
-    past: ChangesTold = ChangesTold()
+    past: ChangesTold = field(default_factory=no_changes)
     tables: Tables = Tables()
     proxy: Doc | Absent | Unknown = NOT_ASKED
+
+    @staticmethod
+    def of_files(cluster: Cluster, way: Way, api: ApiTold) -> CheckFacts:
+        """Of manifests alone, which nothing of AWS and no change is asked about: their types are not even loaded."""
+        nothing: Any = None
+        return CheckFacts(cluster, way, aws=nothing, api=api, past=nothing)
 
     @property
     def name(self) -> str:

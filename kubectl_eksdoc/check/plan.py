@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.amazon.upgrades.tables import Tables
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.causes import RootCause, among, root_causes
-from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.checking import Check, asked_of, is_told
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.kin import asked_of, is_told
-from kubectl_eksdoc.check.leading import led
 from kubectl_eksdoc.check.suppressing import Suppressed, notes, sort_out
-from kubectl_eksdoc.check.symptoms import Diagnosis, Symptom, concerns, diagnosed
+from kubectl_eksdoc.check.wording import led
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import Reach
@@ -26,6 +24,7 @@ from kubectl_eksdoc.model.missing_rights import as_read
 if TYPE_CHECKING:
     from kubectl_eksdoc.check.changed import Changed
     from kubectl_eksdoc.check.checklist.steps import Step
+    from kubectl_eksdoc.check.symptoms import Diagnosis, Symptom
 
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
@@ -163,7 +162,7 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
         tuple(each for _, one in sorted_out for each in one.suppressed),
         tuple(notes(wish.suppressions, every, looked_for, observed)),
         _checklist(facts, reach) if wish.whole else (),
-        None if wish.symptom is None else diagnosed(wish.symptom, kept, facts.cluster, reach),
+        None if wish.symptom is None else _diagnosed(wish.symptom, kept, facts, reach),
         None if wish.since is None else _changed(facts, wish.since),
     )
     return replace(plan, causes=_causes(plan, reach))
@@ -176,6 +175,13 @@ def _causes(plan: CheckPlan, reach: Reach) -> tuple[RootCause, ...]:
     found = ((each, one.check.gate) for one in plan.judged for each in one.findings if id(each) in counts)
     of_aws = (each for each in outcome.unknown if isinstance(eks, Unknown) and _because(each, eks.why))
     return root_causes(found, frozenset(of_aws), reach)
+
+
+def _diagnosed(symptom: Symptom, found: Sequence[Finding], facts: CheckFacts, reach: Reach) -> Diagnosis:
+    # Imported late, as `_checklist`.
+    from kubectl_eksdoc.check.symptoms import diagnosed
+
+    return diagnosed(symptom, found, facts.cluster, reach)
 
 
 def _changed(facts: CheckFacts, since: datetime) -> Changed:
@@ -219,8 +225,11 @@ _OF_CLUSTER = ("list ", "get ", "watch ", "create ")
 def _found(facts: CheckFacts, check: Check, wish: Wish, reach: Reach) -> tuple[Finding, ...]:
     found: Iterable[Finding] = check.judge(facts)
     asked = (each for each in found if is_told(each, check, wish.only))
-    kept = (each for each in asked if wish.symptom is None or concerns(wish.symptom, each))
-    told = (_led(each, reach) for each in in_order(kept))
+    if wish.symptom is not None:
+        from kubectl_eksdoc.check.symptoms import concerns
+
+        asked = (each for each in tuple(asked) if concerns(wish.symptom, each))
+    told = (_led(each, reach) for each in in_order(asked))
     return as_read(told, facts.cluster.source)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from kubectl_eksdoc.check.areas import Gate
+from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import Check
 from kubectl_eksdoc.check.checks import (
     addresses,
@@ -24,6 +24,7 @@ from kubectl_eksdoc.check.checks import (
     supporting,
     unsteady,
     webhooks,
+    workloads,
 )
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.check_needs import Need
@@ -32,7 +33,7 @@ from kubectl_eksdoc.model.kinds import NODES, PODS, Resource
 
 _OF_AWS = (control_plane, insighted, managed, group_updates, node_images, addresses, quotas)
 _OF_API = (apis, webhooks, extensions)
-_THEMES = (supporting, *_OF_AWS, *_OF_API, skewed, programs, noted, sockets, unsteady, summed)
+_THEMES = (supporting, *_OF_AWS, *_OF_API, skewed, programs, noted, sockets, unsteady, workloads, summed)
 
 ALL: tuple[Check, ...] = tuple(check for theme in _THEMES for check in theme.CHECKS)
 
@@ -45,18 +46,23 @@ def known_codes() -> tuple[str, ...]:
     return tuple(code.name for code in CODES)
 
 
+def codes_of(areas: Collection[str]) -> tuple[str, ...]:
+    """Names of the codes that are looked for in these, by what ``--area`` calls them."""
+    return tuple(dict.fromkeys(code.name for check in ALL if check.area.flag in areas for code in check.codes))
+
+
 _NEED_OF = {permissions.HELM_RELEASES.name: Need.HELM}
 
 
 def chosen(only: Iterable[str] = (), gate: Gate | None = None, without: Collection[str] = ()) -> tuple[Check, ...]:
-    """Those that find one of these codes, or all; of one gate, or of all. `without`: opt-ins that are left out, with
-    all that needs them."""
+    """Those that find one of these codes, or all but those of `Area.WORKLOADS`; of one gate, or of all. `without`:
+    opt-ins that are left out, with all that needs them."""
     names = frozenset(only)
     left_out = {need for name, need in _NEED_OF.items() if name in without}
     return tuple(
         check
         for check in ALL
-        if (not names or any(code.name in names for code in check.codes))
+        if (any(code.name in names for code in check.codes) if names else check.area is not Area.WORKLOADS)
         and (gate is None or check.gate is gate)
         and left_out.isdisjoint(check.needs)
     )

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.check.leading import led
 from kubectl_eksdoc.check.undoing import UNDO, way_back
+from kubectl_eksdoc.check.wording import led
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.commands import Reach, shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject

@@ -1,4 +1,4 @@
-"""Words that several checks have in common: days, sources, and commands for AWS's own tool."""
+"""Words that several checks have in common: days, sources, and commands that lead to the cluster that was read."""
 
 from __future__ import annotations
 
@@ -8,8 +8,19 @@ from datetime import datetime, timedelta
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
-from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.model.commands import Reach, shell
 from kubectl_eksdoc.model.knowledge import Source
+
+_DRAINS = "kubectl eksdoc drain run"
+_MEASURES = (" --active", " --measure")
+
+
+def led(command: str, reach: Reach) -> str:
+    """ "" stays "". What drains or measures takes no dump and no demo: of these it is told as it is done live."""
+    if not command:
+        return ""
+    live = command.startswith(_DRAINS) or any(each in command for each in _MEASURES)
+    return Reach(reach.kubectl).of(command) if live else reach.of(command)
 
 
 def sourced(text: str, source: Source) -> str:

@@ -87,7 +87,7 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
 
 
 def _cluster(facts: MetadataFacts) -> Subject:
-    return Subject("Cluster", facts.cluster.identity.cluster or "unknown")
+    return Subject("Cluster", facts.cluster.identity.name)
 
 
 _ROLES = "Give a role of its own (EKS Pod Identity or IRSA) to whatever calls AWS, and a region (AWS_REGION)."

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.interruption import EVENTS
 from kubectl_eksdoc.model.missing_rights import allow
 
 
@@ -37,9 +38,9 @@ class Link:
         """None where nothing is wrong with it, or where that is another's."""
         if self.status is None or self.status is Status.PASS:
             return None
-        return Finding(
-            self.code, severity, self.status, self.subject, self.what, self.evidence, self.remedy, self.missing
-        )
+        of = self.code, severity, self.status, self.subject, self.what, self.evidence, self.remedy, self.missing
+        chain = self.failed and self.code is not Code.of("interruption-karpenter")
+        return Finding(*of, root_cause=EVENTS if chain else None)
 
 
 def unknown(link: Link, why: Unknown, fact: str) -> Link:

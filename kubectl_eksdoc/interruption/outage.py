@@ -28,6 +28,7 @@ from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.coredns import is_coredns
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.interruption import EVENTS
 from kubectl_eksdoc.model.nodes import NodeOwner
 
 _MEDIUM = "confidence: medium"
@@ -121,7 +122,7 @@ def judged(facts: InterruptionFacts, outage: Outage, again: Sequence[str] = ()) 
         read = facts.cluster.read_of(kinds.BUDGETS)
         yield Finding.of(
             "interruption-outage/budgets-unread",
-            Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown"),
+            Subject("Cluster", facts.place.cluster or facts.cluster.identity.name),
             full_name=read.resource.full_name,
         )
 
@@ -155,7 +156,7 @@ def _now(facts: InterruptionFacts, outage: Outage) -> Iterator[Finding]:
     if isinstance(notices, Unknown) and any(is_spot(node) and instance_of(node) for node in facts.cluster.nodes):
         yield Finding.of(
             "interruption-now",
-            Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown"),
+            Subject("Cluster", facts.place.cluster or facts.cluster.identity.name),
             (f"nor from Events of the cluster: {facts.events.why}",) if isinstance(facts.events, Unknown) else (),
             remedy=(Remedy(f"Allow {notices.missing}."),) if notices.missing else (),
             notices_why=notices.why,
@@ -253,6 +254,7 @@ def _others(outage: Outage, losers: Sequence[AtRisk]) -> Finding:
             ),
         ),
         missing="" if known else "whether anybody drains them",
+        root_cause=EVENTS if known else None,
     )
 
 
@@ -298,7 +300,7 @@ def others_spot(facts: InterruptionFacts, drained: Set[str] = frozenset()) -> It
             count = f"{len(nodes) or 'no'} Spot node{_s(len(nodes))}"
             yield Finding.of(
                 "interruption-by-eks",
-                Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown"),
+                Subject("Cluster", facts.place.cluster or facts.cluster.identity.name),
                 tuple(each.name for each in nodes),
                 count=count,
                 text=text,
@@ -308,7 +310,7 @@ def others_spot(facts: InterruptionFacts, drained: Set[str] = frozenset()) -> It
 def _unknown(
     facts: InterruptionFacts, severity: Severity, message: str, nodes: Sequence[str], remedy: str, missing: str
 ) -> Finding:
-    subject = Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown")
+    subject = Subject("Cluster", facts.place.cluster or facts.cluster.identity.name)
     evidence = tuple(nodes[:_MOST])
     return Finding(
         Code.of("interruption-outage"), severity, Status.UNKNOWN, subject, message, evidence, (Remedy(remedy),), missing

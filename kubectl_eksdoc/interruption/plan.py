@@ -107,7 +107,7 @@ def _unread(facts: InterruptionFacts) -> Iterator[Finding]:
     for read in facts.cluster.unread(kinds.NODES, kinds.PODS):
         yield Finding.of(
             "interruption-outage/lists-unread",
-            Subject("Cluster", facts.cluster.identity.cluster or "unknown"),
+            Subject("Cluster", facts.cluster.identity.name),
             (read.detail,),
             plural=read.resource.plural,
             full_name=read.resource.full_name,
@@ -269,7 +269,7 @@ def _severity(several: Sequence[Link], spot: bool) -> Severity:
 
 
 def _of_install(facts: InterruptionFacts, foreseen: Outage) -> Iterator[Finding]:
-    subject = Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown")
+    subject = Subject("Cluster", facts.place.cluster or facts.cluster.identity.name)
     if isinstance(facts.install, Unknown):
         missing_right = facts.install.missing
         yield Finding.of(

@@ -9,14 +9,14 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
-from kubectl_eksdoc.model.aws.machines import SaidOptions
-from kubectl_eksdoc.model.changes import ChangesTold
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
 
 if TYPE_CHECKING:  # whoever reads manifests alone makes none of these
     from kubectl_eksdoc.model.api_objects import Doc, Named
     from kubectl_eksdoc.model.api_usage import ApiService, Definition, KindTold, Release
+    from kubectl_eksdoc.model.aws.machines import SaidOptions
     from kubectl_eksdoc.model.budgets import Budget
+    from kubectl_eksdoc.model.changes import ChangesTold
     from kubectl_eksdoc.model.interruption import SpotEvent
     from kubectl_eksdoc.model.network import EndpointSlice, Service, TargetGroupBinding, Webhook
     from kubectl_eksdoc.model.nodes import Node
@@ -31,6 +31,19 @@ _TOLD = 3
 
 NO_TIME = datetime.fromtimestamp(0, timezone.utc)
 """When a dump was taken of which no object tells a time."""
+
+
+def _nothing_said() -> SaidOptions:
+    from kubectl_eksdoc.model.aws.machines import SaidOptions
+
+    return SaidOptions()
+
+
+def no_changes() -> ChangesTold:
+    """That nothing was asked about the past."""
+    from kubectl_eksdoc.model.changes import ChangesTold
+
+    return ChangesTold()
 
 
 class Source(str, Enum):
@@ -59,6 +72,11 @@ class Identity:
     def given(self, cluster: str, region: str) -> Identity:
         """With the names of the command line where nothing else tells them."""
         return self.called("" if self.cluster else cluster, "" if self.region else region)
+
+    @property
+    def name(self) -> str:
+        """What findings call the cluster: by its own name, else by the context, else by that it has none here."""
+        return self.cluster or self.context or "unnamed"
 
     def called(self, cluster: str, region: str) -> Identity:
         """With the names of the command line that are not "", whatever else tells; new ones are unverified."""
@@ -111,7 +129,7 @@ class NodeClass:
     written (``alias=al2023@latest``, ``id=ami-0…``); the API server fills in `metadata` as its CRD says."""
 
     name: str
-    metadata: SaidOptions = SaidOptions()
+    metadata: SaidOptions = field(default_factory=_nothing_said)
     ami_family: str = ""
     amis: tuple[str, ...] = ()
 
@@ -229,4 +247,4 @@ class ClusterAnswers:
     requested: tuple[str, ...] | Unknown = NOT_ASKED
     written: tuple[KindTold, ...] = ()
     releases: tuple[Release, ...] | Unknown = NOT_ASKED
-    past: ChangesTold = ChangesTold()
+    past: ChangesTold = field(default_factory=no_changes)

@@ -6,8 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.findings import Subject
 from kubectl_eksdoc.model.pods import RoleBy
 from kubectl_eksdoc.model.versions import Version
+
+EVENTS = Subject("Interruption", "events")
+"""What fails of the one chain by which Karpenter receives interruption events comes from it, and so does what nodes
+lose without them: one stack makes what is missing."""
 
 
 @dataclass(frozen=True, slots=True)

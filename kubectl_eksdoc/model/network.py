@@ -12,7 +12,7 @@ class Service:
     """`selector` is empty for a Service without one (its endpoints are somebody else's).
 
     `ip_targets`: its load balancer is told to register pods, not nodes. `local`: a node hands what comes from outside
-    only to pods of its own (externalTrafficPolicy), and so is healthy only with one.
+    only to pods of its own (externalTrafficPolicy), and so is healthy only with one. `external_ips`: it has some.
     """
 
     namespace: str
@@ -21,6 +21,7 @@ class Service:
     selector: Labels = field(default_factory=dict)
     ip_targets: bool = False
     local: bool = False
+    external_ips: bool = False
 
     @property
     def key(self) -> str:

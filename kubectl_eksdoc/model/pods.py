@@ -132,6 +132,9 @@ SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 JUDGED_ANNOTATIONS = frozenset({MIRROR, DO_NOT_DISRUPT, DO_NOT_EVICT, SAFE_TO_EVICT})
 """The only annotations of a pod that are kept: the rest is nobody's business here, and large."""
 
+NOTED_FIELDS = ("appArmorProfile", "seLinuxOptions", "gitRepo")
+"""Fields of a pod's spec, wherever they stand in it, that release notes are about."""
+
 ENDED = frozenset({"Succeeded", "Failed"})
 """The phases of a pod whose containers have all ended, and will not start again."""
 
@@ -227,7 +230,7 @@ class Pod:
     transitions of those conditions to True (None while they are not); `restarted`: one of its containers ran
     more than once. `preempts`: where it fits nowhere the scheduler may delete pods of lower `priority` for it
     (preemptionPolicy, which admission sets from its PriorityClass). `branch` is there where it has security groups of
-    its own; `calls`: with what it calls AWS.
+    its own; `calls`: with what it calls AWS; `noted`: which of `NOTED_FIELDS` it has.
     """
 
     namespace: str
@@ -255,6 +258,7 @@ class Pod:
     preempts: bool = True
     branch: Branch | None = None
     calls: Calls = Calls()
+    noted: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

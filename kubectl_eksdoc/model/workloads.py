@@ -37,6 +37,19 @@ NO_HOST_FILES = HostFiles()
 
 
 @dataclass(frozen=True, slots=True)
+class PodTemplate:
+    """How the pods of a template start, end and are spread. `probed`: containers with a readiness probe, or a readiness
+    gate tells; `spread`: a constraint or an anti-affinity, even one that only prefers, keeps them apart."""
+
+    probed: bool = False
+    spread: bool = False
+    grace_s: int = 30
+
+
+NO_TEMPLATE = PodTemplate()
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """A Deployment, ReplicaSet, StatefulSet, DaemonSet or ReplicationController.
 
@@ -47,7 +60,8 @@ class Workload:
     its strategy is Recreate). The controllers do nothing about the template of a `paused` one. `progress_s`: seconds
     after which an update of a Deployment that makes no progress counts as failed (progressDeadlineSeconds).
     `selector`: which pods are its own; only that of a Deployment or StatefulSet is read, it is invalid elsewhere.
-    `reboot_locks` are those that kured notes on its DaemonSet. `host`: of its pod template.
+    `reboot_locks` are those that kured notes on its DaemonSet. `host` and `template`: of its pod template; the latter
+    is read of Deployments, StatefulSets and DaemonSets. `min_ready_s`: minReadySeconds.
     """
 
     kind: str
@@ -66,6 +80,8 @@ class Workload:
     selector: Selector = NOTHING
     reboot_locks: tuple[RebootLock, ...] = ()
     host: HostFiles = NO_HOST_FILES
+    template: PodTemplate = NO_TEMPLATE
+    min_ready_s: int = 0
 
     @property
     def key(self) -> str:

@@ -36,6 +36,7 @@ class ServiceSpec(Lean):
     type: str | None = None
     selector: dict[str, str] | None = None
     external_traffic_policy: str | None = None
+    external_ips: list[str] | None = msgspec.field(default=None, name="externalIPs")
 
 
 class ServiceObject(Object):
@@ -119,6 +120,7 @@ def service(given: ServiceObject, share: Sharing) -> tuple[Service, datetime | N
         selector={share.text(k): share.text(v) for k, v in (spec.selector or {}).items()},
         ip_targets=kind == "LoadBalancer" and _ip_targets(notes),
         local=spec.external_traffic_policy == "Local",
+        external_ips=bool(spec.external_ips),
     )
     return fact, meta.creation_timestamp
 

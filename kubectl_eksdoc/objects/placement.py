@@ -33,6 +33,7 @@ T = TypeVar("T")
 class ContainerEntry(Calling):
     resources: msgspec.Raw = NO_RAW
     ports: msgspec.Raw = NO_RAW
+    security_context: msgspec.Raw = NO_RAW
     restart_policy: str | None = None
 
 

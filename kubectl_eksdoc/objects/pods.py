@@ -60,6 +60,10 @@ class Ephemeral(Lean):
     """Its presence is all that counts: the claim is called ``<pod>-<volume>``."""
 
 
+class GitRepo(Lean):
+    """Its presence is all that counts."""
+
+
 class VolumeEntry(Lean):
     name: str | None = None
     empty_dir: EmptyDir | None = None
@@ -67,6 +71,7 @@ class VolumeEntry(Lean):
     persistent_volume_claim: ClaimSource | None = None
     ephemeral: Ephemeral | None = None
     aws_elastic_block_store: EbsSource | None = None
+    git_repo: GitRepo | None = None
 
 
 class Gate(Lean):
@@ -83,6 +88,7 @@ class PodSpec(PlacingSpec):
     host_network: bool | None = None
     service_account_name: str | None = None
     readiness_gates: list[Gate] | None = None
+    security_context: msgspec.Raw = NO_RAW
 
 
 class PodCondition(Lean):
@@ -129,6 +135,7 @@ _containers = msgspec.json.Decoder(list[ContainerStatus] | None)
 # Searched in the raw text, since decoding all container statuses would double the cost of a pod. The same words
 # inside a message have their quotes escaped, so they do not match.
 _RESTARTED = re.compile(rb'"restartCount":\s*[1-9]')
+_SECURITY = re.compile(rb'"(appArmorProfile|seLinuxOptions)":\s*\{')
 _DUE_TO_ORDER = ("", "PodInitializing", "Completed")
 """Why an init container stands still without anything being wrong with it."""
 
@@ -186,8 +193,20 @@ def pod(given: PodObject, share: Sharing) -> tuple[pods.Pod, datetime | None]:
         spec.preemption_policy != "Never",
         _branch(meta, spec, status) if asks_for_branch(placement.requests) else None,
         share.calls(spec.host_network, spec.service_account_name, spec.containers or ()),
+        _noted(spec),
     )
     return fact, newest
+
+
+def _noted(spec: PodSpec) -> tuple[str, ...]:
+    """In the order of `pods.NOTED_FIELDS`."""
+    found = {match.group(1).decode() for match in _SECURITY.finditer(spec.security_context)}
+    for each in (*(spec.containers or ()), *(spec.init_containers or ())):
+        if each.security_context is not NO_RAW:
+            found.update(match.group(1).decode() for match in _SECURITY.finditer(each.security_context))
+    if any(volume.git_repo is not None for volume in spec.volumes or ()):
+        found.add("gitRepo")
+    return tuple(name for name in pods.NOTED_FIELDS if name in found) if found else ()
 
 
 def _branch(meta: PodMeta, spec: PodSpec, status: PodStatus) -> Branch:

@@ -11,12 +11,14 @@ import msgspec
 from kubectl_eksdoc.model.selectors import NOTHING
 from kubectl_eksdoc.model.workloads import (
     NO_HOST_FILES,
+    NO_TEMPLATE,
     PROGRESS_S,
     REBOOT_LOCK,
     Autoscaler,
     CronJob,
     HostFiles,
     Job,
+    PodTemplate,
     Workload,
 )
 from kubectl_eksdoc.objects.nodes import reboot_locks
@@ -32,6 +34,10 @@ class TemplateMeta(Lean):
 class TemplateSpec(HostingSpec):
     node_name: str | None = None
     tolerations: msgspec.Raw = NO_RAW
+    affinity: msgspec.Raw = NO_RAW
+    topology_spread_constraints: list[msgspec.Raw] | None = None
+    readiness_gates: list[msgspec.Raw] | None = None
+    termination_grace_period_seconds: int | None = None
 
 
 class Template(Lean):
@@ -56,6 +62,7 @@ class WorkloadSpec(Lean):
     strategy: Strategy | None = None
     paused: bool | None = None
     progress_deadline_seconds: int | None = None
+    min_ready_seconds: int | None = None
 
 
 class WorkloadStatus(Lean):
@@ -150,6 +157,7 @@ class Rollout(NamedTuple):
 NO_ROLLOUT = Rollout(0, 0)
 
 _SELECTORS_READ = ("Deployment", "StatefulSet")
+_TEMPLATES_READ = ("Deployment", "StatefulSet", "DaemonSet")
 
 _AMOUNT = re.compile(r"(\d{1,9})(%?)\Z")
 _DEFAULT_AMOUNT = "25%"
@@ -184,8 +192,24 @@ def workload(given: WorkloadObject, share: Sharing, kind: str) -> tuple[Workload
         selector=share.selector(spec.selector) if kind in _SELECTORS_READ else NOTHING,
         reboot_locks=reboot_locks(notes.reboot_lock) if kind == "DaemonSet" else (),
         host=share.hosting(template_spec),
+        template=_template(template_spec) if kind in _TEMPLATES_READ else NO_TEMPLATE,
+        min_ready_s=spec.min_ready_seconds or 0,
     )
     return fact, newest_of(status.conditions, meta.creation_timestamp)
+
+
+# As names only: inside a value quotes are escaped, so nothing else matches.
+_READINESS = re.compile(rb'"readinessProbe":\s*\{')
+_ANTI_AFFINITY = re.compile(rb'"podAntiAffinity":\s*\{\s*"')
+
+
+def _template(given: TemplateSpec) -> PodTemplate:
+    grace = given.termination_grace_period_seconds
+    return PodTemplate(
+        bool(given.readiness_gates) or _READINESS.search(given.containers) is not None,
+        bool(given.topology_spread_constraints) or _ANTI_AFFINITY.search(given.affinity) is not None,
+        30 if grace is None else grace,
+    )
 
 
 def _rollout(strategy: Strategy | None, replicas: int) -> Rollout:

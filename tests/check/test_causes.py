@@ -40,8 +40,6 @@ def test_one_old_api_is_one_cause_wherever_it_is_found() -> None:
     [
         (("ami-al2", "Nodegroup", "blue"), ("imds-successor", "NodeGroup", "blue")),
         (("pods-bouncing", "Deployment", "web", "shop"), ("budget-unhealthy", "PodDisruptionBudget", "web", "shop")),
-        (("interruption-queue", "Queue", "prod"), ("interruption-rule", "Rules", "spot")),
-        (("interruption-rights", "Role", "karpenter"), ("dns-notices-unheard", "Deployment", "coredns", "kube-system")),
     ],
 )
 def test_what_is_of_one_thing_is_one_cause(first: tuple[str, ...], second: tuple[str, ...]) -> None:

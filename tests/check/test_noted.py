@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,8 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
-from tests.builders import a_node
+from kubectl_eksdoc.model.network import Service
+from tests.builders import a_claimed, a_node, a_pod
 from tests.check.healthy import a_healthy_cluster, a_program, found, healthy
 
 
@@ -59,6 +61,45 @@ def test_what_has_no_configuration_of_kube_proxy_is_not_known() -> None:
         assert told.status is Status.UNKNOWN
     with_other_names = notes(replace(healthy(now="1.24", target="1.25"), proxy={"data": {"config": "mode: ipvs"}}))
     assert with_other_names["1.25 aws-auth-braces"].status is Status.UNKNOWN, "another ConfigMap"
+
+
+FIELDS = [
+    ("1.33", "1.34", "1.34 apparmor-deprecated", {"noted": ("appArmorProfile",)}, "has appArmorProfile"),
+    ("1.35", "1.36", "1.36 git-repo-volumes", {"noted": ("gitRepo",)}, "has gitRepo"),
+    ("1.35", "1.36", "1.36 selinux-mounts", {"noted": ("seLinuxOptions",), "volumes": [a_claimed("data")]}, "seLinux"),
+]
+
+
+@pytest.mark.parametrize(("now", "target", "note", "pod", "seen"), FIELDS)
+def test_a_note_about_a_field_of_pods(now: str, target: str, note: str, pod: dict[str, Any], seen: str) -> None:
+    nodes = [a_node("new", version=f"v{now}.1")]
+    without = a_healthy_cluster(pods=[a_pod("web")], nodes=nodes)
+    assert note not in notes(replace(healthy(now=now, target=target), cluster=without))
+    has_it = a_healthy_cluster(pods=[a_pod("web"), a_pod("old", **pod)], nodes=nodes)
+    told = notes(replace(healthy(now=now, target=target), cluster=has_it))[note]
+    assert told.status is Status.FAIL and seen in told.evidence[0] and "default/old" in told.evidence[0]
+
+
+def test_without_a_volume_that_pods_may_share_labels_of_selinux_do_not_matter() -> None:
+    cluster = a_healthy_cluster(pods=[a_pod("web", noted=("seLinuxOptions",))])
+    assert "1.36 selinux-mounts" not in notes(replace(healthy(now="1.35", target="1.36"), cluster=cluster))
+
+
+def test_pods_that_may_have_only_the_annotation_of_apparmor_are_not_known() -> None:
+    """The API server writes the field for it from 1.30 on."""
+    old = a_healthy_cluster(pods=[a_pod("web")], nodes=[a_node("old", version="v1.29.1")])
+    told = notes(replace(healthy(now="1.32", target="1.34"), cluster=old))["1.34 apparmor-deprecated"]
+    assert told.status is Status.UNKNOWN
+
+
+def test_external_addresses_of_services() -> None:
+    facts = healthy(now="1.35", target="1.36")
+    note = "1.36 external-ips-deprecated"
+    for services, status in (([], None), ([Service("shop", "web", external_ips=True)], Status.FAIL)):
+        told = notes(replace(facts, cluster=a_healthy_cluster(services=services))).get(note)
+        assert (None if told is None else told.status) is status
+    blind = a_healthy_cluster(unread=[kinds.SERVICES])
+    assert notes(replace(facts, cluster=blind))[note].status is Status.UNKNOWN
 
 
 def test_those_of_nodes_count_from_the_oldest_kubelet() -> None:

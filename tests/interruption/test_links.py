@@ -9,12 +9,14 @@ import pytest
 
 from kubectl_eksdoc.amazon import interruption
 from kubectl_eksdoc.interruption.installs import effective, upgrade
+from kubectl_eksdoc.interruption.links import Link
 from kubectl_eksdoc.interruption.plan import Wish, plan_interruption
 from kubectl_eksdoc.interruption.repair import allow_statement, key_statement, pattern, rights_policy
 from kubectl_eksdoc.model.asked import NOT_ASKED, Absent, Unknown
 from kubectl_eksdoc.model.aws.queues import Figures, Key, RolePolicies, Rule, Target
-from kubectl_eksdoc.model.findings import Status
-from kubectl_eksdoc.model.interruption import Setting
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Severity, Status, Subject
+from kubectl_eksdoc.model.interruption import EVENTS, Setting
 from kubectl_eksdoc.model.pods import RoleBy
 from tests.builders import a_cluster
 from tests.interruption.healthy import (
@@ -340,3 +342,18 @@ def test_a_queue_with_another_name_may_be_that_of_another_cluster(queue: str, sa
     plan = plan_interruption(replace(facts(), queue=queue))
     found = [each for each in plan.findings if each.status is Status.PASS and each.subject.name == queue]
     assert [("another cluster" in each.message, bool(each.remedy)) for each in found] == [(True, True)] * said
+
+
+@pytest.mark.parametrize("code", ["interruption-queue", "interruption-rule", "interruption-rights"])
+def test_what_fails_of_the_chain_has_one_root_cause(code: str) -> None:
+    link = Link(Code.of(code), "a link", Subject("Queue", "prod"), Status.FAIL, "it is not there")
+    found = link.finding(Severity.HIGH)
+    assert found is not None and found.root_cause == EVENTS
+    unsure = replace(link, status=Status.UNKNOWN, missing="sqs:GetQueueUrl").finding(Severity.HIGH)
+    assert unsure is not None and unsure.root_cause is None, "a right that is missing is its own cause"
+
+
+def test_a_karpenter_that_does_not_run_is_its_own_cause() -> None:
+    where = Subject("Deployment", "karpenter", "kube-system")
+    found = Link(Code.of("interruption-karpenter"), "Karpenter", where, Status.FAIL, "it is off").finding(Severity.HIGH)
+    assert found is not None and found.root_cause is None

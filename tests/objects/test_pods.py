@@ -150,3 +150,19 @@ def test_why_a_pod_is_not_ready(status: dict[str, Any], because: str) -> None:
 
 def test_a_bare_pod_has_the_defaults() -> None:
     assert a_pod_of() == BARE
+
+
+@pytest.mark.parametrize(
+    ("spec", "noted"),
+    [
+        ({"securityContext": {}}, ()),
+        ({"securityContext": {"appArmorProfile": {"type": "RuntimeDefault"}}}, ("appArmorProfile",)),
+        ({"containers": [{"securityContext": {"seLinuxOptions": {"level": "s0:c1"}}}]}, ("seLinuxOptions",)),
+        ({"initContainers": [{"securityContext": {"appArmorProfile": {"type": "x"}}}]}, ("appArmorProfile",)),
+        ({"volumes": [{"name": "a", "gitRepo": {"repository": "x"}}, {"name": "b", "emptyDir": {}}]}, ("gitRepo",)),
+        ({"containers": [{"name": "appArmorProfile", "securityContext": {"appArmorProfile": None}}]}, ()),
+    ],
+)
+def test_fields_that_release_notes_are_about(spec: dict[str, Any], noted: tuple[str, ...]) -> None:
+    (pod,) = observed(kinds.PODS, spec=spec).pods
+    assert pod.noted == noted

@@ -10,7 +10,7 @@ import pytest
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.pods import Owner, Toleration
-from kubectl_eksdoc.model.workloads import Job, RebootLock, Workload
+from kubectl_eksdoc.model.workloads import Job, PodTemplate, RebootLock, Workload
 from tests.objects.observing import observed
 
 
@@ -185,3 +185,25 @@ def test_kureds_locks_on_its_daemon_set(written: str, locks: tuple[RebootLock, .
     meta = {"annotations": {"weave.works/kured-node-lock": written, "other": "1"}}
     assert a_workload_of(kinds.DAEMON_SETS, meta=meta).reboot_locks == locks
     assert a_workload_of(kinds.DEPLOYMENTS, meta=meta).reboot_locks == ()
+
+
+@pytest.mark.parametrize(
+    ("spec", "template"),
+    [
+        ({}, PodTemplate()),
+        ({"containers": [{"name": "a"}, {"readinessProbe": {"exec": {}}}]}, PodTemplate(probed=True)),
+        ({"containers": [{"args": ['"readinessProbe": {']}]}, PodTemplate()),
+        ({"readinessGates": [{"conditionType": "x"}]}, PodTemplate(probed=True)),
+        ({"topologySpreadConstraints": [{"maxSkew": 1}]}, PodTemplate(spread=True)),
+        (
+            {"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}},
+            PodTemplate(spread=True),
+        ),
+        ({"affinity": {"podAntiAffinity": {}}, "topologySpreadConstraints": []}, PodTemplate()),
+        ({"terminationGracePeriodSeconds": 0}, PodTemplate(grace_s=0)),
+    ],
+)
+def test_what_a_template_says_of_its_pods(spec: dict[str, Any], template: PodTemplate) -> None:
+    given = {"template": {"spec": spec}, "minReadySeconds": 5}
+    made = a_workload_of(kinds.DEPLOYMENTS, spec=given)
+    assert (made.template, made.min_ready_s) == (template, 5)

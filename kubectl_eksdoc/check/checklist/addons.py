@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.amazon import addon_versions
 from kubectl_eksdoc.amazon.upgrades.software import COREDNS, KUBE_PROXY, VPC_CNI
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
-from kubectl_eksdoc.check.checklist.asking import eks
+from kubectl_eksdoc.check.checklist.asking import eks, terraform
 from kubectl_eksdoc.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.check.checks.programs import installed
 from kubectl_eksdoc.check.checks.running import Running
@@ -133,6 +133,7 @@ def _step(facts: CheckFacts, there: Sequence[Running], move: _Move, phase: Phase
         codes=_BLOCKING,
         about=tuple(dict.fromkeys((name, *_objects(there, name)))),
         source=_SKEW if name == KUBE_PROXY.addon else _LISTED,
+        forms=(terraform("aws_eks_addon", "addon_version", move.to),) if move.to else (),
     )
 
 

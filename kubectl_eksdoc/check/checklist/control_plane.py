@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubectl_eksdoc.amazon.upgrades.path import FREE_ADDRESSES, ONE_AT_A_TIME, ROLLBACK_FOR
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.areas import Gate
-from kubectl_eksdoc.check.checklist.asking import check, eks
+from kubectl_eksdoc.check.checklist.asking import by_eksctl, check, eks, eksctl, terraform
 from kubectl_eksdoc.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.model.asked import Confidence
@@ -16,6 +16,9 @@ from kubectl_eksdoc.model.knowledge import Source
 from kubectl_eksdoc.model.versions import Version
 
 _ROLLBACK = Source("EKS user guide, rollback-cluster; botocore eks, RollbackConfig", Confidence.MEDIUM)
+
+
+_OF_EKSCTL = ("upgrade cluster", "--approve", "--version")
 
 
 def looked_at(facts: CheckFacts, step: Version, first: bool) -> Step:
@@ -49,6 +52,10 @@ def update(facts: CheckFacts, step: Version) -> Iterator[Step]:
         eks(facts, "describe-cluster", "--query", "cluster.[status,version]", "--output", "text", name="--name"),
         at=step,
         source=ONE_AT_A_TIME,
+        forms=(
+            *((eksctl(facts, *_OF_EKSCTL, version, name="--name"),) if by_eksctl(facts.cluster.nodes) else ()),
+            terraform("aws_eks_cluster", "version", version),
+        ),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.check.checklist.asking import check
 from kubectl_eksdoc.check.checklist.steps import Phase, Step
-from kubectl_eksdoc.check.checks.owners import maker
+from kubectl_eksdoc.check.checks.running import maker
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import number
 from kubectl_eksdoc.model.commands import kubectl, shell

@@ -10,10 +10,10 @@ from kubectl_eksdoc.amazon.upgrades.software import CLUSTER_AUTOSCALER
 from kubectl_eksdoc.amazon.upgrades.sourced import Fit, in_words, minor_of
 from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.checklist import karpenter
-from kubectl_eksdoc.check.checklist.asking import check, eks
+from kubectl_eksdoc.check.checklist.asking import by_eksctl, check, eks, eksctl, terraform
 from kubectl_eksdoc.check.checklist.ending import restarted
 from kubectl_eksdoc.check.checklist.group_ways import MINUTES, way_of
-from kubectl_eksdoc.check.checklist.steps import Phase, Step
+from kubectl_eksdoc.check.checklist.steps import Phase, Step, StepForm
 from kubectl_eksdoc.check.checks.grouped import Group, groups
 from kubectl_eksdoc.check.checks.running import Running
 from kubectl_eksdoc.check.facts import CheckFacts
@@ -163,10 +163,19 @@ def _managed(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
             f"{chosen.why}; with an AMI of its own in the launch template, or for a quick rollback, create a new "
             "group instead: an in-place update cannot be rolled back"
         )
+    forms = tuple(_other_tools(facts, group, to)) if chosen.way in (Way.IN_PLACE, Way.UNKNOWN) else ()
     gone = chosen.way is Way.NEW_GROUP
     done = f"the old group is gone, and no node is older than {to}" if gone else f"every node of it has {to}"
     gate, seen = Gate.BEFORE_NODES, _nodes(group)
-    yield Step(phase, title, because + why, commands, done, seen, version, gate, about=about, source=chosen.source)
+    source = chosen.source
+    yield Step(phase, title, because + why, commands, done, seen, version, gate, (), about, source, forms=forms)
+
+
+def _other_tools(facts: CheckFacts, group: Group, to: str) -> Iterator[StepForm]:
+    """Of an update in place."""
+    if by_eksctl(group.nodes):
+        yield eksctl(facts, "upgrade nodegroup", "--name", group.name, "--kubernetes-version", to)
+    yield terraform("aws_eks_node_group", "version", to)
 
 
 def _emptied(group: Group) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from kubectl_eksdoc.check.areas import Gate
-from kubectl_eksdoc.check.leading import led
+from kubectl_eksdoc.check.wording import led
 from kubectl_eksdoc.model.commands import Reach
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.knowledge import Source
@@ -26,11 +26,21 @@ class Phase(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class StepForm:
+    """How a step is done where another `tool` manages what it changes: `text` a sentence."""
+
+    tool: str
+    text: str
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """`number` from 1. `commands`: one after the other; none where only people can do it. `done_when`: a sentence that
     can be verified, by `verify` where a command shows it ("" where none does). `at`: the minor version that the control
     plane has or gets, None outside of that. `gate`, `codes` and `about` (names of subjects): which findings it waits
     for, all that are given; with none of them it waits for nothing. `source`: of the rule, None where it is an advice.
+    `forms`: in place of `commands`, where another tool manages it.
     """
 
     phase: Phase
@@ -45,6 +55,7 @@ class Step:
     about: tuple[str, ...] = ()
     source: Source | None = None
     number: int = 0
+    forms: tuple[StepForm, ...] = ()
 
     def waits_for(self, finding: Finding, gate: Gate | None) -> bool:
         """Whether that finding, which counts at `gate`, is to be mended before this step."""

@@ -9,8 +9,8 @@ from kubectl_eksdoc.amazon.upgrades import path
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import Check, cluster_of, unknown, unread
+from kubectl_eksdoc.check.checks.group_updates import IN_PROGRESS, SUCCESSFUL, begun, describe, standing
 from kubectl_eksdoc.check.checks.grouped import named
-from kubectl_eksdoc.check.checks.latest_updates import IN_PROGRESS, SUCCESSFUL, begun, describe, standing
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import aws, day, issue, number, sourced, unwell
 from kubectl_eksdoc.model import kinds

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import Check, unknown, unread
-from kubectl_eksdoc.check.checks.backends import KINDS, backends, endpoints_of
+from kubectl_eksdoc.check.checks.webhooks import KINDS, backends, endpoints_of
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.model import kinds

@@ -1,27 +1,57 @@
-"""Updates of managed node groups: one that is under way, and why the last one failed, by pod."""
+"""Updates of managed node groups and of the cluster: one that is under way, and why the last one failed, by pod."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import Check, cluster_of, unknown, unread
-from kubectl_eksdoc.check.checks.latest_updates import begun, describe, standing
 from kubectl_eksdoc.check.checks.managed import nodes_of, subject
 from kubectl_eksdoc.check.facts import CheckFacts
-from kubectl_eksdoc.check.wording import issue
+from kubectl_eksdoc.check.wording import ago, aws, issue, name_of
 from kubectl_eksdoc.kubernetes.evictions import evict
 from kubectl_eksdoc.kubernetes.guards import matching
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.model.aws.addons import Update
+from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
 from kubectl_eksdoc.model.check_needs import Need
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.findings import Finding, Remedy
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod
+
+IN_PROGRESS, FAILED, SUCCESSFUL = "InProgress", "Failed", "Successful"
+"""As EKS writes the status of an update (botocore, eks/2017-11-01, UpdateStatus)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """`unknown`: one of them that could not be described; `failed`: the latest, where it did not succeed."""
+
+    unknown: Unknown | None
+    under_way: tuple[Update, ...]
+    failed: Update | None
+
+
+def standing(history: UpdateHistory) -> Standing:
+    known = [each for each in history.updates if isinstance(each, Update)]
+    unknown = next((each for each in history.updates if isinstance(each, Unknown)), None)
+    failed = known[0] if known and known[0].status == FAILED else None
+    return Standing(unknown, tuple(each for each in known if each.status == IN_PROGRESS), failed)
+
+
+def begun(facts: CheckFacts, each: Update) -> str:
+    """``, begun 5 hours ago``; "" where it is not told."""
+    return "" if each.begun is None else f", begun {ago(facts.cluster.observed_at, each.begun)}"
+
+
+def describe(facts: CheckFacts, each: Update, *of: str) -> str:
+    """The command that shows it; `of`: the words that say whose it is, none for the cluster's own."""
+    return aws(facts, "eks", "describe-update", "--name", name_of(facts), *of, "--update-id", each.id)
+
 
 EVICTION_FAILURE = "PodEvictionFailure"
 _MOST = 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.upgrades.amis import family_of_os
@@ -20,6 +20,8 @@ from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.check_needs import Need
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.model.versions import Version
 
 JUDGED_ELSEWHERE = frozenset(
     (
@@ -44,6 +46,7 @@ class _There:
     families: Mapping[str, str]  # family → a node
     types: Mapping[str, str]  # instance type → a node
     proxy: str  # the mode of kube-proxy, "" where it is not known
+    fields: Mapping[str, str | None]  # `_POD_FIELDS` and `_EXTERNAL_IPS` → who has it, None: nobody; not known: absent
 
 
 def _notes(facts: CheckFacts) -> Iterator[Finding]:
@@ -96,7 +99,36 @@ def _there(facts: CheckFacts) -> _There:
     programs = {each.software.name: str(each.subject) for each in running(facts.cluster.pods)}
     families = {family_of_os(node.os_image).value: node.name for node in facts.cluster.nodes}
     types = {node.instance_type: node.name for node in facts.cluster.nodes if node.instance_type}
-    return _There(images, programs, families, types, _mode(facts.proxy))
+    return _There(images, programs, families, types, _mode(facts.proxy), dict(_fields(facts, alive)))
+
+
+_POD_FIELDS = {
+    "Pod spec.securityContext.appArmorProfile": "appArmorProfile",
+    "Pod spec.securityContext.seLinuxOptions": "seLinuxOptions",
+    "Pod spec.volumes[*].gitRepo": "gitRepo",
+}
+_EXTERNAL_IPS = "Service spec.externalIPs"
+_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_ARMOR_AS_FIELD = Version(1, 30)
+"""From here on the API server writes what a new pod's annotation says into the field as well
+(pkg/registry/core/pod/strategy.go: applyAppArmorVersionSkew)."""
+
+
+def _fields(facts: CheckFacts, alive: Sequence[Pod]) -> Iterator[tuple[str, str | None]]:
+    for path, name in _POD_FIELDS.items():
+        # Without a claim a pod has no volume that another one could have labelled.
+        pods = (each for each in alive if name in each.noted and (name != "seLinuxOptions" or _claims(each)))
+        yield path, next((f"pod {each.key} has {name}" for each in pods), None)
+    kubelets = (minor_of(node.kubelet) for node in facts.cluster.nodes if node.kubelet is not None)
+    if not min((facts.way.now, *kubelets)) < _ARMOR_AS_FIELD:
+        yield _ARMOR, None
+    if not facts.cluster.unread(kinds.SERVICES):
+        services = (each for each in facts.cluster.services if each.external_ips)
+        yield _EXTERNAL_IPS, next((f"Service {each.key} has externalIPs" for each in services), None)
+
+
+def _claims(pod: Pod) -> bool:
+    return any(volume.has_claim for volume in pod.volumes)
 
 
 def _mode(proxy: Doc | Absent | Unknown) -> str:
@@ -106,6 +138,8 @@ def _mode(proxy: Doc | Absent | Unknown) -> str:
 
 def _blind(concern: Concern, there: _There) -> bool:
     """Of ConfigMaps only that of kube-proxy is read."""
+    if concern.about in (About.FIELD, About.ANNOTATION):
+        return not there.fields.keys() >= set(concern.names)
     return concern.about is About.CONFIG and (concern.names != (_PROXY,) or not there.proxy)
 
 
@@ -137,14 +171,27 @@ def _by_config(concern: Concern, there: _There) -> Iterator[str]:
         yield f"ConfigMap {_PROXY} has mode {there.proxy}"
 
 
+def _by_field(concern: Concern, there: _There) -> Iterator[str]:
+    yield from filter(None, (there.fields[name] for name in concern.names))
+
+
 _JUDGES: Mapping[About, Callable[[Concern, _There], Iterator[str]]] = {
     About.IMAGE: _by_image,
     About.SOFTWARE: _by_program,
     About.AMI: _by_family,
     About.INSTANCE: _by_type,
     About.CONFIG: _by_config,
+    About.FIELD: _by_field,
+    About.ANNOTATION: _by_field,
 }
 
 CHECKS = (
-    Check((Code.of("release-note"),), Area.CONTROL_PLANE, None, _notes, (kinds.NODES, kinds.PODS), (Need.PROXY,)),
+    Check(
+        (Code.of("release-note"),),
+        Area.CONTROL_PLANE,
+        None,
+        _notes,
+        (kinds.NODES, kinds.PODS, kinds.SERVICES),
+        (Need.PROXY,),
+    ),
 )

@@ -23,7 +23,7 @@ from kubectl_eksdoc.amazon.upgrades.sourced import Fit, Verdict, in_words, minor
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import Check, unknown, unread
 from kubectl_eksdoc.check.checks.grouped import Group, groups, named
-from kubectl_eksdoc.check.checks.owners import owners
+from kubectl_eksdoc.check.checks.running import owners
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.model import kinds

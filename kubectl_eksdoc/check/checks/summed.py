@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from kubectl_eksdoc.check.areas import Area, Gate
-from kubectl_eksdoc.check.checking import Check, unknown
+from kubectl_eksdoc.check.checking import Check, cluster_of, unknown
 from kubectl_eksdoc.check.facts import NOT_ASKED, CheckFacts
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.check_needs import Need
@@ -20,7 +21,8 @@ def _sum(facts: CheckFacts, need: Need, whole: Code) -> Iterator[Finding]:
         subject = Subject("Command", need.value)
         yield unknown(whole, subject, f"what kubectl eksdoc {need.value} would say", found, Severity.HIGH)
     else:
-        yield from found
+        here = cluster_of(facts)  # some of them do not know what it is called
+        yield from (replace(each, subject=here) if each.subject.kind == here.kind else each for each in found)
 
 
 def _judge(need: Need, whole: Code) -> Callable[[CheckFacts], Iterator[Finding]]:

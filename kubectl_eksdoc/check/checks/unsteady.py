@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import Check, cluster_of, unread
-from kubectl_eksdoc.check.checks.owners import owners
+from kubectl_eksdoc.check.checks.running import owners
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.model import kinds

@@ -6,13 +6,12 @@ never leaves out an object that is in no namespace, other than a Namespace itsel
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import Check, unknown, unread
-from kubectl_eksdoc.check.checks.backends import KINDS, Backends, backends, endpoints_of
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.wording import listed
 from kubectl_eksdoc.kubernetes.replacement import NAMESPACE_NAME, guards_pod_creation
@@ -20,11 +19,50 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.commands import in_turn, kubectl, saved
+from kubectl_eksdoc.model.commands import in_turn, kubectl, saved, shell
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.model.network import Webhook, WebhookRule
+from kubectl_eksdoc.model.network import Service, Webhook, WebhookRule
 from kubectl_eksdoc.model.selectors import EVERYTHING, Labels
+
+KINDS = (kinds.SERVICES, kinds.ENDPOINT_SLICES)
+
+
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """`ready`: Service → how many endpoints are. `blind`: not all of `KINDS` was read, which is to be said once."""
+
+    services: Mapping[str, Service]
+    ready: Mapping[str, int]
+    blind: bool
+
+    def why_down(self, namespace: str, service: str) -> str | Unknown | None:
+        """A clause; None where somebody answers."""
+        key = f"{namespace}/{service}"
+        if self.ready.get(key):
+            return None
+        if self.blind:
+            return Unknown("Services or their endpoints were not read")
+        found = self.services.get(key)
+        if found is None:
+            return f"there is no Service {key}"
+        if found.type == "ExternalName":
+            return Unknown(f"Service {key} is a name of something outside the cluster")
+        return f"Service {key} has no ready endpoint"
+
+
+def backends(cluster: Cluster) -> Backends:
+    ready: Counter[str] = Counter()
+    for each in cluster.endpoint_slices:
+        ready[f"{each.namespace}/{each.service}"] += sum(endpoint.ready for endpoint in each.endpoints)
+    return Backends({each.key: each for each in cluster.services}, ready, bool(cluster.unread(*KINDS)))
+
+
+def endpoints_of(namespace: str, service: str) -> str:
+    """The command that shows them."""
+    label = f"kubernetes.io/service-name={service}"
+    return shell("kubectl", "get", "endpointslices", "-n", namespace, "-l", label)
+
 
 _CONFIGURATIONS = (kinds.VALIDATING_WEBHOOKS, kinds.MUTATING_WEBHOOKS)
 _SYSTEM, _NODE_LEASES = "kube-system", "kube-node-lease"

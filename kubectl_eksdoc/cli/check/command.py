@@ -36,6 +36,7 @@ Examples:
   %(prog)s --target 1.34
   %(prog)s --target 1.34 --gate before-control-plane
   %(prog)s --only kubelet-skew,kube-proxy-skew
+  %(prog)s --area workloads
   %(prog)s --fail-on high -o json
   %(prog)s --suppressions accepted.yaml -o junit
   %(prog)s --target 1.34 -o html > check.html
@@ -65,6 +66,15 @@ _ONLY = values.Codes(
     lambda: (code.name for code in _codes()), "check", "no finding code is named; leave the flag out for all"
 )
 """No code at all would be every check: what a script left empty must not pass for a choice."""
+
+
+def _areas() -> tuple[str, ...]:
+    from kubectl_eksdoc.check.areas import Area
+
+    return tuple(area.flag for area in Area)
+
+
+_AREA = values.Codes(_areas, "check", "no area is named; leave the flag out for all", listed=True, what="area")
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -100,15 +110,9 @@ def _add_judged(parser: Parser) -> None:
         type=values.one_of(GATES, "gate"),
         default=None,
         metavar="STEP",
-        help=f"show show show only what blocks this step: {', '.join(GATES)}",
+        help=f"show only what blocks this step: {', '.join(GATES)}",
     )
-    group.add_argument(
-        "--only",
-        type=_ONLY,
-        default=(),
-        metavar="CODE,…",
-        help="run only the checks for these finding codes, and read only what they need",
-    )
+    _add_chosen(group)
     group.add_argument(
         "--fail-on",
         type=values.one_of(SEVERITIES, "severity"),
@@ -150,6 +154,19 @@ def _add_aws(group: argparse._ArgumentGroup) -> None:
         action="switch",
         default=False,
         help="do not query AWS; checks that need it are out of scope instead of unknown",
+    )
+
+
+def _add_chosen(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--only", type=_ONLY, default=(), metavar="CODE,…", help="run only these checks, and read only what they need"
+    )
+    group.add_argument(
+        "--area",
+        type=_AREA,
+        default=(),
+        metavar="AREA,…",
+        help="run only the checks of these areas; workloads (replicas, probes, spread) runs only if named",
     )
 
 
@@ -198,6 +215,10 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
+    if args.area:
+        from kubectl_eksdoc.check.registry import codes_of
+
+        args.only = tuple(dict.fromkeys((*args.only, *codes_of(args.area))))
     if args.tables == "":
         from kubectl_eksdoc.cli.check.tables import shown_tables
 

@@ -46,7 +46,7 @@ def judged_files(request: Request, around: Surroundings) -> Answer:
         raise UsageError(f"there is no way to the target: {found.why}", "Give --from and --target.")
     suppressions = read_suppressions(request.suppressions, (code.name,)) if request.suppressions else ()
     cluster = Cluster(Identity(), Source.FILE, around.now())
-    facts = CheckFacts(cluster, found, api=ApiTold(manifests=read_manifests(request.files)))
+    facts = CheckFacts.of_files(cluster, found, ApiTold(manifests=read_manifests(request.files)))
     wish = Wish(
         frozenset({code.name}),
         fail_on=Severity(request.fail_on),

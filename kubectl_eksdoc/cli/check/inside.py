@@ -20,11 +20,8 @@ from kubectl_eksdoc.cli.confirming import Counted, Given
 from kubectl_eksdoc.cli.in_cluster import Inside, Ready, shown_or_created
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.kubernetes import schedules
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.model.coredns import SYSTEM
-from kubectl_eksdoc.model.journal import is_namespace
 
 if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.check.checking import Check
@@ -62,7 +59,7 @@ class Wanted:
     given: Given
     fleet: Fleet | None = None
     opted: tuple[str, ...] = ()
-    karpenter: str = SYSTEM
+    karpenter: str = NAMESPACE
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -81,7 +78,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "keys of the Secret",
     )
     group.add_argument(
-        _KARPENTER, default=None, metavar="NAME", help=f"where Karpenter is installed (default: {SYSTEM})"
+        _KARPENTER, default=None, metavar="NAME", help=f"where Karpenter is installed (default: {NAMESPACE})"
     )
     shared_options.add_with(group, "grant these", permissions.SKIPPABLE)
     shared_options.add_confirmation(group, OBJECTS, "it creates exactly N objects")
@@ -94,6 +91,8 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
         UsageError: no schedule was given, or none that the cluster takes, or what goes with this machine only.
     """
     from kubectl_eksdoc.in_cluster import LONGEST_CRON_NAME, When
+    from kubectl_eksdoc.kubernetes import schedules
+    from kubectl_eksdoc.model.journal import is_namespace
 
     given = shared_options.given_from(args, OBJECTS)
     how = in_cluster.from_args(
@@ -141,7 +140,7 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
     opted = shared_options.opted_from(args)
     shared_options.check_not_both(opted, request.without)
     return Wanted(
-        how, when, name, namespace, given, _fleet(args.kubeconfig_secret), opted, args.karpenter_namespace or SYSTEM
+        how, when, name, namespace, given, _fleet(args.kubeconfig_secret), opted, args.karpenter_namespace or NAMESPACE
     )
 
 
@@ -167,6 +166,8 @@ def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Su
     from kubectl_eksdoc.kube.identity import AwsWanted
 
     options = request.options
+    from kubectl_eksdoc.kubernetes import schedules
+
     if schedules.parse(wanted.when.schedule).after(around.now()) is None:
         raise UsageError(
             f"{wanted.when.schedule!r} is never due: there is no such day", f"Give {_SCHEDULE} another one."

@@ -20,6 +20,7 @@ from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, When
+from kubectl_eksdoc.model.interruption import EVENTS
 from kubectl_eksdoc.model.kinds import AUTOSCALERS, BUDGETS, NODES, PODS
 from kubectl_eksdoc.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.model.placement import CPU
@@ -103,6 +104,7 @@ def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Find
             "dns-notices-unheard/unheard",
             DEPLOYMENT,
             remedy=(Remedy("Make what is missing, and nothing else.", told.mend), look) if told.mend else (look,),
+            root_cause=EVENTS,
             nodes=_nodes(of_karpenter),
             told_why=told.why,
         )

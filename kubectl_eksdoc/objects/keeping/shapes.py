@@ -248,6 +248,7 @@ _VOLUME = Shape(
     below={
         "ephemeral": Shape(below={"volumeClaimTemplate": Shape(below={"spec": _CLAIM_SPEC})}),
         "csi": Shape("driver readOnly fsType"),
+        "gitRepo": Shape("directory"),
     },
 )
 _POD_SPEC = Shape(

@@ -1,17 +1,34 @@
-"""The areas of a check as a traffic light, whatever draws it."""
+"""The areas of a check as a traffic light, whatever draws it, and which step waits for a finding."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.check.areas import Area
+from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.plan import CheckPlan, Judged
-from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render.check.words import too_slight
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Drawn, Row
 from kubectl_eksdoc.render.text import shown, wrap
+
+GateOf = Callable[[Finding], Gate | None]
+
+
+def gates(plan: CheckPlan) -> GateOf:
+    """Of what is suppressed, by its code: which check has found it is not kept."""
+    by_finding = {found: each.check.gate for each in plan.judged for found in each.findings}
+    by_code: dict[str, Gate | None] = {}
+    for each in plan.judged:
+        for code in each.check.codes:
+            by_code.setdefault(code.name, each.check.gate)
+
+    def of(found: Finding) -> Gate | None:
+        return by_finding[found] if found in by_finding else by_code.get(found.code.name)
+
+    return of
+
 
 _SIGNS = {
     Status.PASS: Cell("✓", Tone.GOOD),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.check.symptoms import Diagnosis, Suspect
 from kubectl_eksdoc.check.undoing import UNDO
 from kubectl_eksdoc.model.findings import Finding, Remedy
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import MARGIN, Title, more, titled
 from kubectl_eksdoc.render.text import counted, sentences, shown, wrap
+
+if TYPE_CHECKING:  # manifests alone have no symptoms
+    from kubectl_eksdoc.check.symptoms import Diagnosis, Suspect
 
 _MOST = 4
 """Suspects after the first that a page shows."""

@@ -12,7 +12,7 @@ from kubectl_eksdoc.check.checklist import steps
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.render.check import words
-from kubectl_eksdoc.render.check.gates import GateOf, gates
+from kubectl_eksdoc.render.check.areas import GateOf, gates
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.result import (
@@ -90,6 +90,14 @@ class _RuleSource(Printed):
     confidence: Confidence
 
 
+class _StepForm(Printed):
+    """How it is done where that tool manages what it changes."""
+
+    tool: Text
+    text: Text
+    commands: Texts
+
+
 class _Step(Printed):
     """One step of the upgrade."""
 
@@ -110,6 +118,8 @@ class _Step(Printed):
     """Findings to be fixed before."""
     source: _RuleSource | None
     """Where the rule is from, null where it is an advice."""
+    forms: tuple[_StepForm, ...]
+    """In place of the commands, where another tool manages what it changes."""
 
 
 def _step(checked: plan.CheckPlan, step: steps.Step) -> _Step:

@@ -9,7 +9,7 @@ from kubectl_eksdoc.check.plan import CheckPlan
 from kubectl_eksdoc.check.suppressing import Suppressed
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render.check import words
-from kubectl_eksdoc.render.check.gates import gates
+from kubectl_eksdoc.render.check.areas import gates
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.look import Look

@@ -66,6 +66,9 @@ def _step(plan: CheckPlan, step: Step, look: Look) -> list[str]:
 def _details(step: Step, look: Look, margin: str) -> list[str]:
     lines = wrap(shown(f"Why: {why(step)}", look), look.columns, margin, margin + MARGIN)
     lines += [f"{margin}{MARGIN}{shown(command, look)}" for command in step.commands]
+    for form in step.forms:
+        lines += wrap(shown(f"With {form.tool}: {form.text}", look), look.columns, margin, margin + MARGIN)
+        lines += [f"{margin}{MARGIN}{shown(command, look)}" for command in form.commands]
     if step.done_when:
         lines += wrap(shown(f"Done when: {step.done_when}.", look), look.columns, margin, margin + MARGIN)
     if step.verify:

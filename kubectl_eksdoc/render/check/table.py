@@ -3,22 +3,64 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import TYPE_CHECKING
+
 from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.plan import CheckPlan
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render.check import words
 from kubectl_eksdoc.render.check.areas import areas, in_line
 from kubectl_eksdoc.render.check.brief import blind, deciding, later, others
-from kubectl_eksdoc.render.check.changes import changes
 from kubectl_eksdoc.render.check.diagnosis import diagnosis
 from kubectl_eksdoc.render.check.steps import checklist
-from kubectl_eksdoc.render.check.suppressed import suppressed
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since.screen import marking
-from kubectl_eksdoc.render.tables import Mark, Title, drawn, findings
-from kubectl_eksdoc.render.text import counted, shown, wrap
+from kubectl_eksdoc.render.tables import MARGIN, Column, Mark, Row, Title, drawn, findings, more, plain, titled, told
+from kubectl_eksdoc.render.text import age, between, counted, rfc3339, shown, wrap
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.check.changed import Changed
+
+_MOST = 15
+"""Changes that a page shows."""
+
+
+def changes(found: Changed | None, now: datetime, look: Look, full: bool) -> list[str]:
+    """None where nobody asked. `now`: the moment of the observation."""
+    if found is None:
+        return []
+    kept = found.changes if full else found.changes[:_MOST]
+    columns = [Column("AT"), Column("AGO", right=True, drop=1), Column("WHAT", floor=24, lines=2)]
+    rows: list[Row] = [
+        [rfc3339(each.at), age(between(each.at, now)), f"{each.subject.kind} {each.subject}: {each.what}"]
+        for each in kept
+    ]
+    lines = plain(columns, rows, look, indent=len(MARGIN), fit=not full) or [f"{MARGIN}nothing that still shows"]
+    lines += more(len(found.changes) - len(kept), look)
+    for each in found.unread:
+        text = wrap(shown(f"? not known: {each}", look), look.columns, MARGIN, MARGIN * 2)
+        lines += [look.paint(text[0], Tone.UNKNOWN), *text[1:]]
+    return titled(Title("Changed", f" since {rfc3339(found.since)}"), lines, look)
+
+
+def suppressed(plan: CheckPlan, look: Look, full: bool) -> list[str]:
+    """All with reason and last day where all is asked for, else how many; and decisions that are out of date."""
+    lines: list[str] = []
+    for each in plan.suppressed if full else ():
+        found, by = each.finding, each.by
+        text = f"- {found.severity.value} {found.code.name}: {found.subject.kind} {found.subject}: {found.message}"
+        lines += wrap(shown(text, look), look.columns, MARGIN, MARGIN * 2)
+        why = f"until {by.until.isoformat()}: {by.reason} ({by.where})"
+        lines += wrap(shown(why, look), look.columns, MARGIN * 2)
+    if plan.suppressed and not full:
+        count = counted(len(plan.suppressed), "finding")
+        lines = wrap(shown(f"{count} suppressed: -o wide lists them", look), look.columns, MARGIN)
+    listed = titled(Title("Suppressed"), lines, look)
+    notes = told(Title("Suppressions that are out of date"), plan.notes, look)
+    return [*listed, *([""] if listed and notes else []), *notes]
 
 
 def table(view: CheckView, look: Look) -> str:

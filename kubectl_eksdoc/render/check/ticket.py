@@ -107,6 +107,8 @@ def _step(plan: CheckPlan, step: Step) -> list[str]:
     lines = [head, "", f"  Why: {escape(steps.why(step))}"]
     if step.commands:
         lines += ["", *[f"  {line}" for line in block(step.commands)]]
+    for form in step.forms:
+        lines += ["", f"  With {form.tool}: {escape(form.text)}", "", *[f"  {line}" for line in block(form.commands)]]
     if step.done_when:
         verify = f" {code(step.verify)}" if step.verify else ""
         lines += ["", f"  Done when {escape(step.done_when)}.{verify}"]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.causes import AWS, RootCause
 from kubectl_eksdoc.check.plan import CheckPlan
-from kubectl_eksdoc.check.symptoms import Diagnosis
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.render.text import counted, joined
+
+if TYPE_CHECKING:  # manifests alone have no symptoms
+    from kubectl_eksdoc.check.symptoms import Diagnosis
 
 
 def before(plan: CheckPlan, gate: Gate | None) -> str:

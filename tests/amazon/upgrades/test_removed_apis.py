@@ -56,8 +56,17 @@ def _origin(each: dict[str, Any]) -> str:
     return longer.get(each["source"], each["source"])
 
 
+_DECIDED = "kubernetes/kubernetes#"
+"""How the document of a row begins that went with another release than its lifecycle file had announced."""
+
+
+def test_what_went_earlier_than_announced_went_then() -> None:
+    decided = {(row.api_version, str(row.removed)) for row in ROWS if row.source.document.startswith(_DECIDED)}
+    assert decided == {("resource.k8s.io/v1alpha3", "v1.34"), ("storagemigration.k8s.io/v1alpha1", "v1.35")}
+
+
 def test_the_rows_are_their_source() -> None:
-    assert len(SOURCE) == 101
+    assert len(SOURCE) == len(ROWS) == 101
     expected = {
         (
             each["apiVersion"],
@@ -86,8 +95,7 @@ def test_the_rows_are_their_source() -> None:
         )
         for row in ROWS
     ]
-    assert len(ours) == 101
-    assert set(ours) == expected
+    assert len(set(ours) - expected) == sum(each[-1].startswith(_DECIDED) for each in ours) == 5
 
 
 @EACH_ROW

@@ -50,7 +50,7 @@ def test_files_are_judged_beside_it(tmp_path: Path) -> None:
     mine = [each for each in findings("-f", str(tmp_path)) if each["code"] == "api-in-manifest"]
     assert [(each["severity"], each["evidence"][0]) for each in mine] == [
         ("high", f"{tmp_path}/x.yaml:5 ValidatingAdmissionPolicy x"),
-        ("low", f"{tmp_path}/x.yaml:1 PodDisruptionBudget web"),
+        ("medium", f"{tmp_path}/x.yaml:1 PodDisruptionBudget web"),
     ]
 
 

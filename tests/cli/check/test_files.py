@@ -31,6 +31,13 @@ def test_files_are_judged_alone(text: str, code: int, tmp_path: Path) -> None:
     assert {each["subject"]["name"] for each in told["findings"]} == ({str(path)} if code else set())
 
 
+def test_what_has_long_been_refused_is_as_bad_as_what_will_be(tmp_path: Path) -> None:
+    (tmp_path / "it.yaml").write_text("apiVersion: policy/v1beta1\nkind: PodSecurityPolicy\nmetadata:\n  name: x\n")
+    ran = run_cli("check", "-f", str(tmp_path), *WAY, "--fail-on", "high", "-o", "json")
+    (found,) = json.loads(ran.out)["findings"]
+    assert (ran.code, found["severity"]) == (1, "high") and "not served since 1.25" in found["message"]
+
+
 @pytest.mark.parametrize("output", ["table", "wide", "junit", "sarif", "yaml", "html", "markdown"])
 def test_every_format_takes_them(output: str, tmp_path: Path) -> None:
     (tmp_path / "old.yaml").write_text(OLD)
@@ -61,6 +68,9 @@ def test_manifests_alone_load_nothing_of_clusters(tmp_path: Path) -> None:
     script = f"import sys; {run}; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "Nothing to do" in ran.stdout, ran.stderr
-    of_clusters = ("objects.catalogue", "model.pods", "cli.rights.commands", "amazon.upgrades.software", "aws")
+    of_clusters = (
+        *("objects.catalogue", "model.pods", "model.nodes", "model.journal", "model.aws.machines", "check.symptoms"),
+        *("cli.rights.commands", "amazon.upgrades.software", "model.coredns", "aws"),
+    )
     loaded = set(ran.stdout.split())
     assert [each for each in of_clusters if f"kubectl_eksdoc.{each}" in loaded] == []

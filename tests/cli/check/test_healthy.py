@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from kubectl_eksdoc.amazon.upgrades.written_kinds import going, gone_before
+from kubectl_eksdoc.check.checking import Check
+from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.plan import Wish, plan_check
+from kubectl_eksdoc.check.registry import chosen, kinds_of
+from kubectl_eksdoc.check.way import Way
+from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
+from kubectl_eksdoc.model.api_usage import ApiTold, KindTold
+from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits
+from kubectl_eksdoc.model.check_needs import Need
+from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.model.versions import Version
+from tests.builders import NOW
+from tests.check.healthy import SUPPORTED
+from tests.check.of_aws import a_group, eks, told
 from tests.cli.check.clusters import CURRENT, MANAGED, a_dump
 from tests.cli.running import run_cli
 
@@ -47,3 +63,38 @@ def test_what_only_aws_knows_is_no_answer_without_it() -> None:
     assert "insight-error" not in {code for each in told["checks"] for code in each["codes"]}, "it does not pass"
     assert not [each for each in told["findings"] if "AWS" in each["message"] and each["status"] == "unknown"]
     assert told["aws"] == "AWS is left out (--no-aws)" and told["metadata"]["options"]["no-aws"] is True
+
+
+OFFERED = {"vpc-cni": "v1.21.2-eksbuild.1", "coredns": "v1.13.2-eksbuild.3", "kube-proxy": "v1.33.10-eksbuild.2"}
+
+
+@pytest.mark.parametrize("programs", [MANAGED, CURRENT], ids=["managed node groups", "with what many run"])
+def test_with_the_answers_of_aws_nothing_is_above_info(programs: tuple, tmp_path: Path) -> None:  # type: ignore[type-arg]
+    """The commands that are summed up find nothing in the dump itself: see above."""
+    checks: tuple[Check, ...] = chosen()
+    cluster = SnapshotReader(a_dump(tmp_path, programs)).read(kinds_of(checks))
+    now, target = Version(1, 33), Version(1, 34)
+    listed = (*going(now, target), *gone_before(now))
+    fits = (Fits("1.33"), Fits("1.34", True))
+    aws = told(
+        a_group("workers"),
+        versions=SUPPORTED,
+        addons=tuple(Addon(name, version, "ACTIVE") for name, version in OFFERED.items()),
+        addon_versions={
+            name: AddonVersions(name, "networking", "eks", (AddonVersion(version, fits),))
+            for name, version in OFFERED.items()
+        },
+    )
+    facts = CheckFacts(
+        replace(cluster, observed_at=NOW),
+        Way(now, target, (target,), "as EKS describes it"),
+        eks(),
+        aws,
+        ApiTold((), tuple(KindTold(each, ()) for each in listed), ()),
+        dict.fromkeys(Need, ()),
+        proxy={"data": {"config": "mode: iptables"}},
+    )
+    plan = plan_check(facts, checks, Wish())
+    above = [each for each in plan.findings if each.severity is not Severity.INFO and each.status is not Status.PASS]
+    assert [(each.code.name, each.message) for each in above] == []
+    assert plan.outcome.status is Status.PASS and plan.causes == ()

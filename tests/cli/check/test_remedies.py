@@ -50,3 +50,9 @@ def test_what_a_dump_lacks_is_named_once_and_no_clause_is_cut_off() -> None:
     found = document("--snapshot", RICH, "--target", "1.34")["findings"]
     assert not [each["message"] for each in found if "apiservices: the snapshot has no apiservices" in each["message"]]
     assert not [each["missing"] for each in found if each.get("missing", "").endswith(",")]
+
+
+def test_the_cluster_has_one_name() -> None:
+    """Of this dump nothing tells it."""
+    found = document("--snapshot", RICH, "--target", "1.34")["findings"]
+    assert {each["subject"]["name"] for each in found if each["subject"]["kind"] == "Cluster"} == {"unnamed"}

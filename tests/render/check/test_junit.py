@@ -18,12 +18,26 @@ from kubectl_eksdoc.render.look import Look
 from tests.render.check.checked import GONE, LOOK, SKEW, SLIGHT, accepted, check, usual, view
 
 _CASE = {"failure", "skipped", "error", "system-out", "system-err"}
+_OUTCOME = {"message", "type"}
+_ATTRIBUTES: dict[str, set[str]] = {
+    "testsuites": {"name", "time", "tests", "failures", "errors"},
+    "testsuite": {
+        *("name", "time", "tests", "failures", "errors", "skipped", "timestamp", "hostname", "id", "package"),
+        *("group", "file", "log", "url"),
+    },
+    "testcase": {"name", "time", "classname", "group"},
+    **dict.fromkeys(("failure", "skipped", "error"), _OUTCOME),
+    "system-out": set(),
+    "system-err": set(),
+}
+"""All that Jenkins' schema allows (xunit-plugin src/main/resources/…/model/xsd/junit-10.xsd, 031e285)."""
 
 
 def parsed(of: CheckView, look: Look = LOOK) -> ElementTree.Element:
     """Held to the shape of junit-10.xsd: names, figures, one outcome a case."""
     root = ElementTree.fromstring(junit(of, look))
     assert root.tag == "testsuites"
+    assert [(each.tag, each.attrib) for each in root.iter() if not {*each.keys()} <= _ATTRIBUTES[each.tag]] == []
     for suite in root:
         assert suite.tag == "testsuite"
         cases = list(suite)

@@ -132,6 +132,7 @@ def test_the_document_has_all_of_it() -> None:
         "gate",
         "waitsFor",
         "source",
+        "forms",
     ]
     assert found["diagnosis"] is None
 

@@ -40,8 +40,11 @@ def _step(shown: Shown, step: Step) -> Html:
 def _inside(shown: Shown, step: Step) -> Html:
     done = el("p", f"Done when {step.done_when}.") if step.done_when else ""
     verify = command(step.verify) if step.verify else ""
-    return el("div", lines([el("p", f"Why: {steps.why(step)}"), *_links(shown, step), command_list(step.commands), done,
-                            verify]))  # fmt: skip
+    forms = [
+        part for form in step.forms for part in (el("p", f"With {form.tool}: {form.text}"), command_list(form.commands))
+    ]
+    how = (command_list(step.commands), *forms)
+    return el("div", lines([el("p", f"Why: {steps.why(step)}"), *_links(shown, step), *how, done, verify]))
 
 
 def _links(shown: Shown, step: Step) -> Iterator[Html]:

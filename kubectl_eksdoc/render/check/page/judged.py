@@ -1,18 +1,63 @@
-"""What an auditor wants besides: which checks were made and how each ended, what was read, what was asked for."""
+"""What an auditor wants besides: which checks were made and how each ended, what was read, what was asked for, what was
+accepted, and what became of findings since an earlier answer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from kubectl_eksdoc.check.plan import Judged
+from kubectl_eksdoc.baseline.changes import Became, Since
+from kubectl_eksdoc.check.plan import CheckPlan, Judged
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.check import words
-from kubectl_eksdoc.render.check.page.shown import Shown
+from kubectl_eksdoc.render.check.page.shown import MOST_ALIKE, Shown, about
 from kubectl_eksdoc.render.drain.rows import NONE
-from kubectl_eksdoc.render.html import Html, el, folded, lines, table
+from kubectl_eksdoc.render.html import Html, el, folded, lines, more, put, table
 from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.since.screen import WORDS, counts, remarks, told
 from kubectl_eksdoc.render.tables import Cell, Column, Row
 from kubectl_eksdoc.render.text import counted
+
+_MOST = MOST_ALIKE * 10
+
+
+def accepted(plan: CheckPlan) -> Html:
+    """Nothing where nothing is suppressed and no decision is out of date."""
+    columns = [Column("FINDING"), Column("REASON"), Column("UNTIL"), Column("WHERE", drop=1)]
+    rows: list[Row] = [
+        [
+            put(
+                el("b", f"{each.finding.severity.value} {each.finding.code.name}"),
+                f": {about(each.finding)}: {each.finding.message}",
+            ),
+            each.by.reason,
+            each.by.until.isoformat(),
+            each.by.where,
+        ]
+        for each in plan.suppressed[:_MOST]
+    ]
+    notes = put(el("h3", "Out of date"), el("ul", *(el("li", each) for each in plan.notes))) if plan.notes else ""
+    return lines([table(columns, rows), more(len(plan.suppressed) - len(rows)), notes])
+
+
+_OPEN = (Became.NEW, Became.CHANGED, Became.FIXED)
+"""What somebody must see without a click."""
+
+
+def beside(since: Since | None) -> Html:
+    """Nothing where no earlier answer was given."""
+    if since is None:
+        return put()
+    said = (el("p", remark, class_="note") for remark in remarks(since))
+    return put(el("p", counts(since)), *said, *_each(since))
+
+
+def _each(since: Since) -> Iterator[Html]:
+    for became, word in WORDS.items():
+        found = since.of(became)
+        if found:
+            listed = el("ul", *(el("li", told(change)) for change in found))
+            yield folded(f"{word.capitalize()} ({len(found)})", listed, open_=became in _OPEN)
+
 
 _ENDS: Mapping[Status, Cell] = {
     Status.PASS: Cell("✓ pass", Tone.GOOD),

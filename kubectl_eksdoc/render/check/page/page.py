@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.baseline.changes import Since
 from kubectl_eksdoc.render.check.page import head
-from kubectl_eksdoc.render.check.page.accepted import accepted
-from kubectl_eksdoc.render.check.page.beside import beside
 from kubectl_eksdoc.render.check.page.checklist import checklist
 from kubectl_eksdoc.render.check.page.drain import drain
 from kubectl_eksdoc.render.check.page.findings import findings
 from kubectl_eksdoc.render.check.page.hurting import causes, changes
-from kubectl_eksdoc.render.check.page.judged import judged
+from kubectl_eksdoc.render.check.page.judged import accepted, beside, judged
 from kubectl_eksdoc.render.check.page.shown import Shown
 from kubectl_eksdoc.render.check.page.style import STYLE
 from kubectl_eksdoc.render.check.page.unknown import unknown

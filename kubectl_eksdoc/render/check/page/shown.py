@@ -12,7 +12,7 @@ from kubectl_eksdoc.check.areas import Area
 from kubectl_eksdoc.check.plan import CheckPlan, Judged
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, in_order
-from kubectl_eksdoc.render.check.gates import GateOf, gates
+from kubectl_eksdoc.render.check.areas import GateOf, gates
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.check.words import too_slight
 from kubectl_eksdoc.render.drain.view import DrainView
