@@ -253,7 +253,7 @@ def _back_of(lines: Sequence[str], done: Done) -> tuple[str, ...]:
 
 
 def _tell_resume(run: str, request: Request, session: ClusterSession, around: Surroundings) -> None:
-    around.note("go on with it:")
+    around.note("continue it:")
     words = reading.reached_by(request, session)
     around.note(f"  {shlex.join(['kubectl', 'eksdoc', 'imds-probe', '--apply', '--resume', run, *words])}")
 

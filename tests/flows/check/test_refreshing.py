@@ -59,9 +59,9 @@ def test_it_is_waited_for() -> None:
     ("state", "said"),
     [
         (Refresh("FAILED", "no access"), "EKS could not refresh its insights: no access. What follows is older."),
-        (Unknown("IAM does not allow it"), "is not known: IAM does not allow it. What follows may be older."),
-        (GOES_ON, "has not looked anew within 10 minutes"),
-        (Refresh("A_NEW_WORD"), "has not looked anew within 10 minutes"),
+        (Unknown("IAM does not allow it"), "is unknown: IAM does not allow it. What follows may be older."),
+        (GOES_ON, "has not refreshed its insights within 10 minutes"),
+        (Refresh("A_NEW_WORD"), "has not refreshed its insights within 10 minutes"),
     ],
 )
 def test_however_it_ends_it_is_told(state: Refresh | Unknown, said: str) -> None:
