@@ -53,7 +53,7 @@ def _unexplained(plan: AddonPlan, fields: Sequence[str]) -> Iterator[Finding]:
         why = (
             "the object was not read"
             if of not in read
-            else "nobody else has it now, it is as EKS applies it, or EKS applied another version or other values"
+            else "no other manager has it now, it is as EKS applies it, or EKS applied another version or other values"
         )
         kind, _, name = of.partition(" ")
         yield Finding.of(

@@ -221,7 +221,7 @@ def test_a_lost_connection_stops_nothing() -> None:
     case.eks.silent_until_s = 100.0
     case.time.then += [(3, lambda: setattr(case.objects, "away", True)), (90, lambda: setattr(case.objects, "away", 0))]
     assert case.done().whole
-    told = [line for line in case.lines if "goes on in EKS" in line]
+    told = [line for line in case.lines if "continues in EKS" in line]
     assert len(told) == 2, "each is told once"
 
 
@@ -248,7 +248,7 @@ def test_a_workload_that_may_not_be_read_any_more_is_not_said_to_be_new() -> Non
 def test_told_to_stop_before_it_is_asked_for_nothing_is_sent() -> None:
     case = incident()
     case.told = 1
-    with pytest.raises(Stopped, match="before anything was asked for"):
+    with pytest.raises(Stopped, match="before anything was requested"):
         case.done()
     assert not case.eks.calls and [each["entry"] for each in case.journal.entries] == ["begun", "refused"]
 
@@ -257,7 +257,7 @@ def test_without_the_right_to_describe_updates_the_addon_tells() -> None:
     case = incident("OVERWRITE", as_asked=True)
     case.eks.may_describe = False
     assert case.done().whole
-    assert sum("the add-on itself is looked at instead" in line for line in case.lines) == 1
+    assert sum("the add-on itself is checked instead" in line for line in case.lines) == 1
 
 
 def test_a_rollout_that_stands_still_is_told_with_its_pods() -> None:

@@ -71,7 +71,9 @@ def test_who_has_a_device_is_asked_for_its_code_or_told_that_nobody_can_be(
         asked.append(prompt)
         return "123456"
 
-    with pytest.raises(AwsLogin, match="a person would have to answer 'Enter MFA code for arn:aws:iam::9.*nobody can"):
+    with pytest.raises(
+        AwsLogin, match="a person would have to answer 'Enter MFA code for arn:aws:iam::9.*not possible"
+    ):
         caller_of(LiveAws(whose, prod.endpoint, 1))
     assert caller_of(LiveAws(whose, prod.endpoint, 1, person)).account == ACCOUNT
     assert asked == [f"Enter MFA code for arn:aws:iam::{OTHER}:mfa/ann: "]

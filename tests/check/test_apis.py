@@ -157,7 +157,7 @@ def test_requests_name_nobody_and_tell_who_does() -> None:
 
 def test_no_requests_pass_and_prove_nothing() -> None:
     (finding,) = found(Code.of("api-requested"), a_way(33, 34), ApiTold(()))
-    assert finding.status is Status.PASS and "no proof" in finding.evidence[0]
+    assert finding.status is Status.PASS and "does not prove" in finding.evidence[0]
 
 
 def test_a_metric_that_cannot_be_had_or_read_is_unknown() -> None:

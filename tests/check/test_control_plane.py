@@ -136,10 +136,10 @@ def test_what_was_not_looked_at_may_be_an_upgrade() -> None:
 def test_where_all_have_followed_the_fresh_upgrade_nothing_is_to_be_mended() -> None:
     way, lost = find(facts(told(cluster_updates=FRESH), target="1.33"), Code.of("rollback-window"))
     assert (way.status, lost.status, lost.severity) == (Status.PASS, Status.PASS, Severity.INFO)
-    assert "nodes have followed" in lost.message and "blue-0, blue-1" in text(lost)
+    assert "nodes were upgraded" in lost.message and "blue-0, blue-1" in text(lost)
     assert len(find(facts(told(cluster_updates=FRESH), target="1.33", nodes=[]), Code.of("rollback-window"))) == 1
     for version in ("v1.32.3-eks-1", "latest"):
         old = nodes(1, version=version)
         _, lost = find(facts(told(cluster_updates=FRESH), target="1.33", nodes=old), Code.of("rollback-window"))
         assert (lost.status, lost.severity) == (Status.PASS, Severity.LOW)
-        assert "gives the rollback up" in lost.message
+        assert "makes a rollback impossible" in lost.message

@@ -36,7 +36,7 @@ def test_the_demo_tells_what_its_last_update_took_and_that_it_is_back() -> None:
 def test_an_older_update_that_failed_took_nothing() -> None:
     (failed,) = (each for each in UPDATES if each.conflict)
     ran = run_cli(*AFTER, "--update", failed.id)
-    assert "with NONE took nothing" in ran.out and "ConfigurationConflict" in ran.out and ran.code == 0
+    assert "with NONE reset nothing" in ran.out and "ConfigurationConflict" in ran.out and ran.code == 0
     assert "1 update came after it." in ran.out
 
 

@@ -31,7 +31,9 @@ def document(*words: str) -> dict[str, Any]:
 def test_the_demo_shows_the_incident() -> None:
     ran = run_cli(*CNI, "--resolve-conflicts", "OVERWRITE")
     assert ran.code == 1 and ran.err.startswith("context demo")
-    assert ran.out.startswith("vpc-cni v1.19.5-eksbuild.1 → v1.20.4-eksbuild.2 with OVERWRITE: 1 field that somebody")
+    assert ran.out.startswith(
+        "vpc-cni v1.19.5-eksbuild.1 → v1.20.4-eksbuild.2 with OVERWRITE: 1 field that another client"
+    )
     assert "critical: DISABLE_TCP_EARLY_DEMUX" in ran.out and "aws eks update-addon" in ran.out
 
 

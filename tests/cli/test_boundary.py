@@ -150,7 +150,7 @@ def test_a_missing_right_is_told_with_all_that_the_command_needs() -> None:
     source = FakeSource(error=Forbidden("https://x refuses list pods", "kubectl auth can-i list pods -A", "list pods"))
     lines = run_cli("drain", "plan", "old-0", source=source).err.splitlines()
     assert lines[:2] == ["error: https://x refuses list pods", "kubectl auth can-i list pods -A"]
-    assert lines[2].startswith("Without list nodes and list pods in all namespaces nothing can be said.")
+    assert lines[2].startswith("Without list nodes and list pods in all namespaces nothing can be checked.")
     role = lines[3].split("--resource=")
     assert role[0].strip() == "kubectl create clusterrole eksdoc-drain-plan --verb=list"
     assert role[1].split(",") == [r.full_name for r in kinds.ALL if not r.custom]

@@ -148,7 +148,7 @@ FAILS: dict[str, tuple[Callable[[], DnsFacts], str, Severity]] = {
         "1 of 2 pods are Ready",
         Severity.HIGH,
     ),
-    "dns-failing no pod": (lambda: facts(pods=()), "there is no pod of CoreDNS", Severity.CRITICAL),
+    "dns-failing no pod": (lambda: facts(pods=()), "CoreDNS has no pod", Severity.CRITICAL),
     "dns-failing memory": (
         lambda: replace(facts(), inside=inside_of(PODS, ended_before=True, ended_as="OOMKilled", restarts=4)),
         "want of memory: the limit is 170Mi (what EKS gives it)",
@@ -202,7 +202,7 @@ FAILS: dict[str, tuple[Callable[[], DnsFacts], str, Severity]] = {
     ),
     "dns-too-few": (
         lambda: facts(doc=deployment(replicas=1), pods=PODS[:1]),
-        "nobody answers; EKS's formula wants 2",
+        "DNS lookups fail; EKS's formula wants 2",
         Severity.HIGH,
     ),
     "dns-too-few formula": (
@@ -310,7 +310,7 @@ UNKNOWN: dict[str, tuple[Callable[[], DnsFacts], str]] = {
         lambda: facts(doc=deployment(container={"image": "own/coredns@sha256:1"})),
         "the version of CoreDNS is not known",
     ),
-    "dns-notices-unheard karpenter": (on_spot, "whether Karpenter hears"),
+    "dns-notices-unheard karpenter": (on_spot, "whether Karpenter receives"),
     "dns-notices-unheard others": (
         lambda: on_spot(**{"karpenter.sh/capacity-type": "spot"}),
         "node-termination-handler",
@@ -422,7 +422,7 @@ def test_managed_groups_drain_spot_nodes_themselves() -> None:
     made = on_spot(**{"eks.amazonaws.com/capacityType": "SPOT", "eks.amazonaws.com/nodegroup": "g"})
     found = plan_dns(made)
     assert {each.code for each in found.findings} == {Code.of("dns-on-spot")}
-    assert "somebody drains it within two minutes" in found.outlook[0]
+    assert "it is drained within two minutes" in found.outlook[0]
 
 
 def test_the_incident_is_told_in_order() -> None:

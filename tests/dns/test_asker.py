@@ -153,7 +153,7 @@ def test_seconds_in_which_it_slept_are_unknown_and_nothing_is_lost(tmp_path: Pat
     [
         ("{", "cannot be read"),
         ("[]", "cannot be read"),
-        (plan({}), "nobody to ask"),
+        (plan({}), "no server to query"),
         (plan({"it": ("kube-dns.kube-system", 53)}), "cannot be read"),
         (plan({"it": ("10.0.0.10", 53)}, transports=["quic"]), "cannot be read"),
         (plan({"it": ("10.0.0.10", 53)}, rate=0), "more than 0"),

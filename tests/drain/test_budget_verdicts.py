@@ -114,7 +114,7 @@ def test_unhealthy_pods_go_where_the_policy_always_allows() -> None:
     plan = plan_of(pods=pods(3, ready=False), budgets=[budget])
     assert headroom(plan).verdict is BudgetVerdict.FITS
     assert plan.rounds == 1
-    assert "lets it go uncounted" in plan.evictions[0].reason
+    assert "allows it without counting it" in plan.evictions[0].reason
 
 
 def test_an_unhealthy_pod_of_a_healthy_enough_application_goes_uncounted() -> None:

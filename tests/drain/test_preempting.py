@@ -196,4 +196,4 @@ def test_with_too_many_nodes_the_rest_is_unknown_or_said() -> None:
 
 
 def test_what_follows_from_it_is_not_judged_and_the_plan_says_so() -> None:
-    assert any("pushed out by others of higher priority" in text for text in NOT_JUDGED)
+    assert any("happens to preempted pods" in text for text in NOT_JUDGED)

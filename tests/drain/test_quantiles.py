@@ -159,7 +159,7 @@ class TestOfAPart:
         assert every is not None and part is not None
         assert (every.part, part.part, part.runs) == (0, 20, MOST_RUNS)
         assert part[:2] == every[:2]
-        assert "41 simulated runs of the 20 evictions that take longest, each pod's times" in part.said
+        assert "41 simulated runs of the 20 evictions that take longest, with new random times" in part.said
 
     def test_a_chain_that_only_luck_makes_the_longest_counts(self) -> None:
         """Of two chains of nearly the same length both are in the part: in each run the longer one decides."""

@@ -77,7 +77,7 @@ def test_three_minutes_are_enough() -> None:
     case = Case()
     case.resolvers.lines = {ONE.key: [(12, RUNS)]}
     seen = case.seen()
-    assert not seen.all and "looked at for 180 s" in seen.left and 180 <= seen.seconds < 190
+    assert not seen.all and "checked for 180 s" in seen.left and 180 <= seen.seconds < 190
     assert [each.pod for each in seen.of(Taken.NOT_YET)] == [TWO.key]
 
 

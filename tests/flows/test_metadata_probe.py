@@ -317,7 +317,7 @@ def test_an_owner_of_which_nobody_knows_is_removed_by_its_name() -> None:
 def test_a_pod_of_which_nobody_knows_is_waited_for() -> None:
     ground = Ground(refuses=NotMade("the server gave no answer", maybe=True))
     done = probed(_prepared(ground), ground, Steps(), probes.never_told, str)
-    assert "somebody deleted the pod" in done.nodes[0].v4.why
+    assert "the pod was deleted" in done.nodes[0].v4.why
 
 
 def test_a_cluster_that_does_not_answer_for_a_while() -> None:

@@ -188,7 +188,7 @@ def test_packed_anew_as_a_folder_it_is_the_same(tmp_path: Path) -> None:
 def test_in_another_order_it_is_not_taken_for_a_dump(tmp_path: Path) -> None:
     path = packed_anew(made(tmp_path / "lab.eksdoc"), lambda names: sorted(names, reverse=True))
     assert snapshot_at(str(path)) is None
-    with pytest.raises(SnapshotError, match="it is one of kubectl eksdoc's"):
+    with pytest.raises(SnapshotError, match="it is a snapshot of kubectl eksdoc"):
         open_reader(SourceChoice(snapshot=str(path)), Connection()).read((NODES, PODS))
 
 

@@ -69,7 +69,7 @@ def test_an_answer() -> None:
 
 @pytest.mark.parametrize("status", [2, 3, 4, 70])
 def test_a_refusal_says_why_and_what_to_try(status: int) -> None:
-    said = "context prod\nerror: old\nerror: DNS lookups fail at https://x\nTry again.\n    kubectl get nodes\n"
+    said = "context prod\nerror: old\nerror: nobody answers at https://x\nTry again.\n    kubectl get nodes\n"
     assert outcome(status, b"", said, UPGRADE_CHECK) == Unanswered(
         status, "nobody answers at https://x", "Try again. kubectl get nodes"
     )

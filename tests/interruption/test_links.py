@@ -139,7 +139,7 @@ def test_another_queue_than_the_wanted_one() -> None:
     plan = plan_interruption(facts(), Wish("other"))
     assert statuses(plan) == {"setting": "fail"}
     (said,) = [each for each in plan.findings if each.status is Status.FAIL]
-    assert "Karpenter deletes every message that it reads: nobody else may read or need other" in said.evidence
+    assert "Karpenter deletes every message that it reads: no other consumer may read or need other" in said.evidence
 
 
 SPOT = "spot interruption"

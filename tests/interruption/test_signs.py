@@ -104,7 +104,7 @@ def test_the_surest_sign_is_told() -> None:
     plan = plan_interruption(replace(given_metrics, metrics=counted))
     assert "it has counted 2 messages" in next(e.what for e in plan.links if e.name == "sign of life")
     assert "5 messages were taken" in life(figures=Figures(deleted=5, empty=1))
-    assert "somebody fetches" in life()
+    assert "a consumer polls" in life()
 
 
 def test_what_was_said_before_the_queue_was_mended_is_over() -> None:

@@ -255,7 +255,7 @@ def taken(where: str, holder: str) -> LockLost:
 
 def changed_hands(where: str, holder: str) -> LockLost:
     """Somebody else held it since we renewed it last. `holder`: as in `taken`."""
-    now = f"{holder or 'nobody'} holds it now"
+    now = f"{holder or 'no process'} holds it now"
     hint = "Nothing more is done from here; kubectl eksdoc drain status shows what they did."
     return LockLost(f"another process took the lock {where} meanwhile; {now}", hint, holder)
 

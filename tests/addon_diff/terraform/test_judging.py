@@ -262,7 +262,7 @@ def test_what_is_nowhere_yet_may_be_created(tmp_path: Path) -> None:
     [
         ("vpc-cni", World(), "EKS manages vpc-cni already: it cannot be created", Status.FAIL),
         ("nonsense", World(managed={}), "EKS offers no add-on nonsense", Status.FAIL),
-        ("adot", World(managed={}, live=()), "no live object of adot was looked at", Status.UNKNOWN),
+        ("adot", World(managed={}, live=()), "no live object of adot was checked", Status.UNKNOWN),
     ],
 )
 def test_what_cannot_be_created_or_is_not_known(

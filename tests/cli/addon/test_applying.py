@@ -58,7 +58,7 @@ def test_by_default_nothing_that_somebody_has_set_is_lost(ann: Desk) -> None:
     assert "DISABLE_TCP_EARLY_DEMUX of init container aws-vpc-cni-init" in told["keeps"]
     assert {each["verdict"] for each in told["outcome"]["fields"]} <= {"as predicted", "not predicted"}
     assert told["outcome"]["rollouts"][0]["done"] and ran.code in (0, 5)
-    assert "Nobody gave these values" in ran.err and "THE WAY BACK" in ran.err
+    assert "These values were not given" in ran.err and "ROLLBACK" in ran.err
     assert "from here on EKS does it" in ran.err and "pods are new" in ran.err
 
 
@@ -213,7 +213,7 @@ def test_a_conflict_that_nobody_foresaw_fails_and_the_way_back_is_told(ann: Desk
     ann.aws.eks().carry_out = meanwhile
     ran = ann.apply()
     assert ran.code == 6 and "EKS could not do it" in ran.out and "ConfigurationConflict" in ran.out
-    assert "WARM_ENI_TARGET" in ran.out and "THE WAY BACK" in ran.out and "look again with addon-diff" in ran.out
+    assert "WARM_ENI_TARGET" in ran.out and "ROLLBACK" in ran.out and "look again with addon-diff" in ran.out
     assert ann.env == ("true", "true") and ann.service.version == OLD
 
 
@@ -264,7 +264,7 @@ def test_nothing_is_sent_that_cannot_be_written_down(ann: Desk) -> None:
         (("--apply", "--demo"), "--demo does not go with it"),
         (("--apply", "--snapshot", "x"), "--snapshot does not go with it"),
         (("--apply", "--as-asked", "--configuration-values", "x"), "Give one of them"),
-        (("--apply", "--resume", "x", "--yes"), "no flag of a new one goes with it"),
+        (("--apply", "--resume", "x", "--yes"), "takes no flags of a new one"),
         (("--apply", "--tf-plan", "x"), "Terraform applies what a plan asks for"),
         (("--apply", "--each-step"), "--each-step only looks"),
         (("--apply", "--accept-unknown", "addon-field-unknwon"), "addon-field-unknown"),

@@ -45,7 +45,7 @@ def test_the_page_says_what_where_and_how_back() -> None:
     text = shown(*ALL)
     for part in ("COREFILE", "+        lameduck 20s", "CONFIGURATION VALUES", "+  minReplicas: 3", "WHERE IT MAY RUN"):
         assert part in text
-    for part in ("WHAT IS SENT", "aws eks update-addon", "THE WAY BACK", "take two steps"):
+    for part in ("WHAT IS SENT", "aws eks update-addon", "ROLLBACK", "take two steps"):
         assert part in text
     assert "12 nodes of 15 in 3 zones" in text
     assert "→" not in shown(*ALL, "--ascii") and shown(*ALL, "--ascii").isascii()
@@ -94,8 +94,8 @@ def test_what_is_shown_is_what_would_be_sent() -> None:
         (("--set", "lameduck=20s", "--yes"), "without --apply"),
         (("--accept-reset", ".spec.replicas"), "without --apply"),
         (("--set", "lameduck=20s", "--apply"), "--apply is of the live cluster"),
-        (("--set", "lameduck=20s", "--apply", "--resume", "x"), "no wish goes with it"),
-        (("--apply", "--resume", "x", "--yes"), "no flag of a new one"),
+        (("--set", "lameduck=20s", "--apply", "--resume", "x"), "takes no new settings"),
+        (("--apply", "--resume", "x", "--yes"), "takes no flags of a new one"),
     ],
 )
 def test_what_does_not_go_together_is_said(argv: tuple[str, ...], said: str) -> None:

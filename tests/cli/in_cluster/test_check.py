@@ -231,7 +231,7 @@ REFUSED: Sequence[tuple[tuple[str, ...], str]] = [
     (("--schedule", "@daily", "-f", "x.yaml"), "are files of this machine"),
     (("--schedule", "@daily", "--tables", "x.yaml"), "is a file of this machine"),
     (("--schedule", "@daily", "-o", "junit"), "have no output format"),
-    (("--schedule", "@daily", "--demo"), "is of the live cluster"),
+    (("--schedule", "@daily", "--demo"), "needs the live cluster"),
 ]
 
 

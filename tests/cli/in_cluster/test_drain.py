@@ -214,7 +214,7 @@ def test_who_may_not_is_told_before_anything_is_there(api: Api, server: Server, 
 
 REFUSED: Sequence[tuple[tuple[str, ...], str]] = [
     (("--hook-before-wave", "true"), "hooks are commands of this machine"),
-    (("--delete-past-budget", "default/web-0"), "must be typed back"),
+    (("--delete-past-budget", "default/web-0"), "needs a typed confirmation"),
     (("--run-id", "r1"), "chooses the run's id itself"),
     (("-o", "markdown"), "have no output format 'markdown'"),
     (("--image", "a b"), "is no name of an image"),

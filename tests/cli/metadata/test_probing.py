@@ -82,7 +82,7 @@ def test_one_node_of_each_kind(desk: Opened) -> None:
     at = desk()
     ran = at.machine.run("imds-probe", "--active")
     assert ran.code == 1, ran.err
-    assert "Measured from pods on 2 nodes: the metadata service is cut off on 1, reached on 1." in ran.out
+    assert "Measured from pods on 2 nodes: the metadata service is unreachable on 1, reached on 1." in ran.out
     assert "green-0" in ran.out and "blue-1" not in ran.out.split("FINDINGS")[0]
     assert "the hop limit is too low for pods" in " ".join(ran.out.split())
     assert "This would make 4 pods on 2 nodes" in ran.err and "Type 'lab 2' to probe 2 nodes of lab" in ran.err

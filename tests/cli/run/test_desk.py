@@ -88,7 +88,7 @@ def test_a_plan_of_a_cluster_that_has_changed_is_not_prepared(api: Api, one: Mac
     before = dict(seen.of)
     with pytest.raises(Drifted) as refused:
         desk_of(one).prepare(BLUE, DrainPolicy(), shown)
-    assert "ctrl+r reads it anew" in refused.value.hint and seen.of == before
+    assert "ctrl+r reads it again" in refused.value.hint and seen.of == before
 
 
 def test_missing_rights_are_all_named(api: Api, server: Server, tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def test_shares_that_are_no_whole_seconds_are_no_reason_to_refuse(blocks: int) -
 def test_no_rollout_begins_while_none_of_its_pods_would_come_up(text: str | None) -> None:
     found = change(ON_DEMAND, text=text)
     assert len(found.refusals) == 1
-    assert ("pods anew, and none would come up" if text else "no key Corefile") in why(found)
+    assert ("recreates pods, and none would start" if text else "no key Corefile") in why(found)
     assert change(Wishes(place=Place.ANY), text=text).refusals == ()  # makes none
 
 

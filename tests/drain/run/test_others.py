@@ -53,4 +53,4 @@ def test_each_pod_says_what_it_waits_for() -> None:
     (found,) = drained_by_others(cluster)
     why = {pod.pod.rpartition("/")[2]: pod.why for pod in found.pods}
     assert why["free"] == "nothing keeps it"
-    assert "lets none go" in why["web-1"] and why["api-1"].endswith("would let it go now")
+    assert "lets none go" in why["web-1"] and why["api-1"].endswith("would allow its eviction now")

@@ -70,11 +70,11 @@ def daemon_set(generation: int = 2, strategy: str = "RollingUpdate", **status: i
 @pytest.mark.parametrize(
     ("doc", "done", "said"),
     [
-        (daemon_set(3, updatedNumberScheduled=3, numberAvailable=3), False, "has not checked it yet"),
+        (daemon_set(3, updatedNumberScheduled=3, numberAvailable=3), False, "has not processed it yet"),
         (daemon_set(), False, "0 of 3 pods are new, 0 available"),
         (daemon_set(updatedNumberScheduled=3, numberAvailable=2), False, "3 of 3 pods are new, 2 available"),
         (daemon_set(updatedNumberScheduled=3, numberAvailable=3), True, "3 of 3 pods are new, 3 available"),
-        (daemon_set(strategy="OnDelete", updatedNumberScheduled=1), True, "once somebody deletes them"),
+        (daemon_set(strategy="OnDelete", updatedNumberScheduled=1), True, "once they are deleted"),
     ],
 )
 def test_a_daemon_set(doc: Doc, done: bool, said: str) -> None:

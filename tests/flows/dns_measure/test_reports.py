@@ -34,7 +34,7 @@ def test_what_others_say_and_a_line_that_is_being_written_are_passed_over() -> N
     [
         ("", "empty"),
         ("/bin/sh: python3: not found\n", "none of the asker's: /bin/sh: python3: not found"),
-        ('{"error":"the plan names no server to query"}\n', "refused its plan: the plan names nobody"),
+        ('{"error":"the plan names no server to query"}\n', "refused its plan: the plan names no server"),
         (HEAD.replace("1,", "2,", 1), "another version"),
         (HEAD + LINE.replace('"sent":10,', ""), "cannot be read: KeyError"),
         (HEAD.replace("1767261600.5", '"noon"') + LINE, "cannot be read: ValueError"),

@@ -193,7 +193,7 @@ def test_a_holder_that_stood_still_knows_it_without_asking(world: World) -> None
     world.hands.seconds += 70
     second.take()
     assert not first.held()
-    with pytest.raises(LockLost, match="may be somebody else's by now"):
+    with pytest.raises(LockLost, match="may be held by another process by now"):
         first.must_be_held()
     with pytest.raises(LockLost):
         first.renew()

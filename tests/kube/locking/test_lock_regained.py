@@ -94,7 +94,7 @@ def test_it_is_lost_where_somebody_took_it_whether_they_still_have_it_or_not(wor
     if gave_back:
         assert other.release()
     for ask in (lock.regain, lock.must_be_held, lock.go_on, lambda: lock.regained(0)):
-        with pytest.raises(LockLost, match="somebody else took the lock") as error:
+        with pytest.raises(LockLost, match="another process took the lock") as error:
             ask()
         assert not isinstance(error.value, LockInDoubt) and error.value.holder == ("" if gave_back else "eve")
     assert gave_back or other.renew()

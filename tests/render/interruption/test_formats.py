@@ -129,7 +129,7 @@ def test_nothing_steers_the_terminal(name: str, output: str) -> None:
         ("not set", "receives no Spot interruption events: the link setting is broken."),
         ("no karpenter", "There is no Karpenter. No node is known to be Spot."),
         ("gone", "There is no Karpenter, and 2 nodes that it made."),
-        ("not known", "How Karpenter is configured is not known"),
+        ("not known", "How Karpenter is configured is unknown"),
         ("unknown", "Whether Karpenter v1.5.0 (kube-system/karpenter) receives Spot interruption events is not known"),
         ("incident", "1 of them has a notice NOW."),
     ],

@@ -94,7 +94,7 @@ def test_enter_before_it_is_ready_is_not_kept_for_later() -> None:
     async def hurry(show: Show) -> None:
         show.desk.may_answer.clear()
         await show.press("r")
-        await show.sees("your rights are asked for")
+        await show.sees("your permissions are checked")
         await show.types(WORDS)
         await show.press("enter", "enter", "space")
         show.desk.may_answer.set()
@@ -151,12 +151,12 @@ def test_esc_leaves_it(where: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 def test_why_it_cannot_be_begun_is_said_with_what_helps(size: tuple[int, int]) -> None:
-    error = Drifted("the plan [red]is not[/] any more what was shown", "ctrl+r reads it anew:\nlook at it again.")
+    error = Drifted("the plan [red]is not[/] any more what was shown", "ctrl+r reads it again:\nlook at it again.")
 
     async def refused(show: Show) -> None:
         await show.press("r")
         await show.sees("✗ the plan [red]is not[/] any more")
-        assert "ctrl+r reads it anew:" in show.text and "look at it again." in show.text and "esc back" in show.text
+        assert "ctrl+r reads it again:" in show.text and "look at it again." in show.text and "esc back" in show.text
         assert not field(show).display
         await show.press("enter", "escape")
         assert show.stack == ["PlanScreen"] and show.desk.begun == []
