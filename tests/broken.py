@@ -15,7 +15,24 @@ def accepted(judge: jsonschema.Draft202012Validator, document: dict[str, Any], f
     """What of `document` may be left out, be of another type, or be more than there is, by its path. Below the paths
     `free` nothing is broken."""
     judge.validate(document)
-    return {fault for fault, broken in _broken(document, free) if judge.is_valid(broken)}
+    small = _without_repetition(document, (), set())
+    judge.validate(small)
+    return {fault for fault, broken in _broken(small, free) if judge.is_valid(broken)}
+
+
+def _without_repetition(value: Any, at: tuple[str, ...], seen: set[tuple[str, ...]]) -> Any:
+    """Of each list the items that are the first to have some path: a broken document is judged for each path."""
+    seen.add(at)
+    if isinstance(value, dict):
+        return {key: _without_repetition(each, (*at, key), seen) for key, each in value.items()}
+    if not isinstance(value, list):
+        return value
+    kept = []
+    for each in value:
+        before = len(seen)
+        small = _without_repetition(each, (*at, "*"), seen)
+        kept += [small] if len(seen) > before else []
+    return kept
 
 
 def _broken(document: dict[str, Any], free: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
