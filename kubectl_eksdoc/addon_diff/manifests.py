@@ -124,7 +124,8 @@ def _leaves(doc: Doc) -> Iterator[tuple[Path, Any]]:
         )
         value = value_at(doc, path, place)
         if (above or not names_item(path)) and value is not None and path[:2] not in _IDENTITY:
-            yield path, {"apiVersion": "v1", **value} if path[-1] == "f:fieldRef" else value
+            of_field = path[-1] == "f:fieldRef" and isinstance(value, Mapping)
+            yield path, {"apiVersion": "v1", **value} if of_field else value
 
 
 _IDENTITY = (("f:apiVersion",), ("f:kind",), ("f:metadata", "f:name"), ("f:metadata", "f:namespace"))

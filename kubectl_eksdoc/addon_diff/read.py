@@ -102,11 +102,12 @@ def plan_addon(session: ClusterSession, side: AddonSide, asked: Asked) -> AddonP
 def plan_steps(plan: AddonPlan, versions: Sequence[VersionSide]) -> tuple[AddonPlan, ...]:
     """The update by each of `versions` in turn, the last of them its target: every step from the one before, with the
     values that it proposed, so that they hold for the whole way. What a step changes by itself is not in the objects,
-    which are those of now: look again before each."""
+    which are those of now: look again before each. A manifest that a user gives is that of the last one."""
     found: list[AddonPlan] = []
     facts = plan.facts
     for version in versions:
-        facts = replace(facts, target=_version(version), offered=True, steps=(version.version,))
+        manifest = plan.facts.manifest if version is versions[-1] else None
+        facts = replace(facts, target=_version(version), offered=True, steps=(version.version,), manifest=manifest)
         asked = plan.asked if not found else Asked(plan.asked.mode)
         step = plan_update(facts, asked, judge_of(version))
         found.append(step)
@@ -282,7 +283,7 @@ def _judged(change: Change, session: ClusterSession) -> Judged:
         what = f"whether {change.addon} is of {session.believed.cluster.name}, which was read, is not known"
         return unjudged(change, open_question(change, what, "cluster_name, which is known after apply only"))
     if isinstance(request.addon, Unknown) or not request.addon:
-        what = "which add-on it is is not known"
+        what = "the add-on is unknown"
         return unjudged(change, open_question(change, what, "addon_name, which is known after apply only"))
     if request.kind in (Kind.DELETE, Kind.FORGET) or (request.kind is Kind.REPLACE and not request.keeps):
         return unjudged(change)  # whatever its fields are, they go, or stay

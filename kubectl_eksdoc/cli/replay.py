@@ -6,6 +6,7 @@ import argparse
 import os
 import shlex
 from dataclasses import fields
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.cli import look as looks
@@ -85,14 +86,23 @@ def show_again(path: str, args: argparse.Namespace, missing: str, light: bool, a
     return Answer("", around.show_again(again))
 
 
+_CLOSE = timedelta(seconds=60)
+
+
 def _fuller(path: str, recording: Recording, around: Surroundings) -> tuple[str, Recording]:
     """Beside a journal lie the events of its run, which know what pods waited for: these, if they end alike."""
     from kubectl_eksdoc.drain.run.replay import Source
 
     beside = f"{path.removesuffix('.jsonl')}.events"
     if recording.source is Source.JOURNAL and os.path.exists(beside):
-        events = read(beside, around)
-        if (events.run, events.ended) == (recording.run, recording.ended):
+        try:
+            events = read(beside, around)
+        except UsageError as error:
+            around.note(f"{error.message}: the journal is shown")
+            return path, recording
+        # Of a run that was resumed on another machine only a part may lie here.
+        whole = events.began_at <= recording.began_at + _CLOSE
+        if (events.run, events.ended) == (recording.run, recording.ended) and whole:
             return beside, events
     return path, recording
 

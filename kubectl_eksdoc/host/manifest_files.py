@@ -167,6 +167,9 @@ def _unread(path: str, why: str) -> Manifest:
 # The documents of a rendered manifest that a user names.
 
 
+_TYPE = ("apiVersion", "kind")
+
+
 def read_documents(path: str, flag: str, most_bytes: int) -> tuple[Doc, ...]:
     """From a file, or from the YAML and JSON files of a folder.
 
@@ -183,5 +186,10 @@ def read_documents(path: str, flag: str, most_bytes: int) -> tuple[Doc, ...]:
             except ValueError as error:
                 raise UsageError(f"{flag} {file} is not YAML: {error}", wanted) from error
             items = found.get("items") if isinstance(found, dict) and found.get("kind") == "List" else [found]
-            docs += [each for each in (items if isinstance(items, list) else []) if isinstance(each, dict)]
+            for each in items if isinstance(items, list) else []:
+                if each is None:
+                    continue  # between two separators
+                if not isinstance(each, dict) or not all(isinstance(each.get(name), str) for name in _TYPE):
+                    raise UsageError(f"{flag} {file} has a document without apiVersion and kind", wanted)
+                docs.append(each)
     return tuple(docs)

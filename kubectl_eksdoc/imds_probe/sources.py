@@ -220,7 +220,7 @@ def _by_group(node: Node, facts: MetadataFacts) -> Service:
 def _by_scaling_group(node: Node, facts: MetadataFacts) -> Service:
     ident = instance_of(node)
     if not ident:
-        return Service(Unknown("which instance it is is not known, nor what made that"), "")
+        return Service(Unknown("the instance is unknown, and so is what created it"), "")
     instance = _of(facts.told.instances, ident, f"instance {ident}")
     if isinstance(instance, Unknown):
         return Service(instance, "")

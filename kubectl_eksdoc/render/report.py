@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Finding, Severity
 from kubectl_eksdoc.render.encode import to_json, to_yaml
 from kubectl_eksdoc.render.look import Look, Tone
@@ -29,6 +28,9 @@ from kubectl_eksdoc.render.tables import (
     unmarked,
 )
 from kubectl_eksdoc.render.text import cut, shown, wrap
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.model.cluster import Cluster
 
 # What a page is made of.
 
@@ -141,7 +143,7 @@ class Report:
             raise UsageError(f"{cls.of} has no output format {output!r}", f"choose one of {', '.join(cls.formats)}")
 
     def render(self, output: str, look: Look) -> str:
-        """In that format, ending with a line end; "" where there is nothing to say. Raises: as `check`."""
+        """In that format, ending with a line end. Raises: as `check`."""
         self.check(output)
         return self.formats[output].write(self, look)
 
@@ -236,13 +238,13 @@ class Markdown:
     @staticmethod
     def lines(section: Section, look: Look, most: int) -> list[str]:
         """`most`: rows of a table."""
-        from kubectl_eksdoc.render.markdown import block, escape, items, ticket_table
+        from kubectl_eksdoc.render.markdown import block, escape, items, more, ticket_table
 
         match section:
             case Head(verdict, below):
                 return [f"## {escape(verdict)}", "", *(line for text in below if text for line in (escape(text), ""))]
-            case Table(title, table, rows):
-                return _headed(title, ticket_table(table, rows, most))
+            case Table(title, table, rows, _, left_out):
+                return _headed(title, [*ticket_table(table, rows, most), *more(left_out, rows)])
             case Points(title, texts):
                 return _headed(title, items(texts))
             case Lines(title, lines):

@@ -17,6 +17,7 @@ from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.render.encode import Json, plain_value, to_json, to_yaml
 from kubectl_eksdoc.render.formats import Formats
 from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.markdown import block
 from kubectl_eksdoc.render.report import Backend, Own, Report
 from kubectl_eksdoc.render.text import clean
 
@@ -95,8 +96,11 @@ class Manifests(Report):
         items = plain_value(self.docs)
         return to_json({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": items}, look.ascii)
 
+    def markdown(self, look: Look) -> str:
+        return "\n".join(block(self.yaml(look).splitlines(), "yaml")) + "\n"
+
     formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
-        {"table": Own(yaml), "wide": Own(yaml), "yaml": Own(yaml), "json": Own(json)}
+        {"table": Own(yaml), "wide": Own(yaml), "yaml": Own(yaml), "json": Own(json), "markdown": Own(markdown)}
     )
 
 

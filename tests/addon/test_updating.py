@@ -132,7 +132,7 @@ def test_what_eks_does_not_take_is_written_down(error: AwsError, entry: str) -> 
     with pytest.raises(type(error)) as raised:
         case.done()
     assert [each["entry"] for each in case.journal.entries] == ["begun", entry]
-    assert ("nobody knows whether" in raised.value.message) is (entry == "in-doubt")
+    assert ("it is unknown whether" in raised.value.message) is (entry == "in-doubt")
 
 
 def test_the_journal_tells_what_was_sent_and_what_was_foretold() -> None:

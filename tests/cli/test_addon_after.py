@@ -22,7 +22,7 @@ def document(*words: str) -> dict[str, Any]:
 def test_the_demo_tells_what_its_last_update_took_and_that_it_is_back() -> None:
     ran = run_cli(*AFTER)
     assert ran.code == 1 and ran.err.startswith("context demo")
-    assert "with OVERWRITE took 1 field that another client had set; it\nwas set again since" in ran.out
+    assert "with OVERWRITE took 1 field that another client had" in ran.out
     assert "from revision 2 to 3" in ran.out and "aws eks update-addon" in ran.out
     assert "kubectl -n kube-system patch" not in ran.out, "it is back already"
     (addon,) = document(*AFTER)["addons"]

@@ -108,7 +108,7 @@ def nobody_looked(name: str, document: dict[str, Any]) -> None:
         [
             ("check", denied("ec2", "DescribeSubnets"), "subnet-addresses"),
             ("check", denied("eks", "DescribeAddon"), "check-addons"),
-            ("check", nobody_looked, "addon-field-unknown"),
+            ("check", nobody_looked, "addon-field-conflict"),
             ("addon-diff", nobody_looked, "addon-field-conflict"),
         ],
     ),

@@ -115,10 +115,13 @@ _ARMOR_AS_FIELD = Version(1, 30)
 
 
 def _fields(facts: CheckFacts, alive: Sequence[Pod]) -> Iterator[tuple[str, str | None]]:
+    idle = any(not each.replicas for each in facts.cluster.workloads if each.owner is None) or facts.cluster.cron_jobs
     for path, name in _POD_FIELDS.items():
         # Without a claim a pod has no volume that another one could have labelled.
         pods = (each for each in alive if name in each.noted and (name != "seLinuxOptions" or _claims(each)))
-        yield path, next((f"pod {each.key} has {name}" for each in pods), None)
+        found = next((f"pod {each.key} has {name}" for each in pods), None)
+        if found is not None or not idle:
+            yield path, found  # a template without pods may have it: only live pods are read
     kubelets = (minor_of(node.kubelet) for node in facts.cluster.nodes if node.kubelet is not None)
     if not min((facts.way.now, *kubelets)) < _ARMOR_AS_FIELD:
         yield _ARMOR, None

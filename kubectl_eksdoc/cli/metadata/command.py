@@ -152,7 +152,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="check check check only nodes of this managed node group, NodePool or eksctl node group; may be repeated",
+        help="check only nodes of this managed node group, NodePool or eksctl node group; may be repeated",
     )
     group.add_argument(
         "--hops",

@@ -129,9 +129,13 @@ def ask_to_end(which: ToGiveBack, runs: Runs, request: RunRequest, around: Surro
     Raises:
         JournalError: they do not answer.
     """
-    if which.there is not None and runs.lock().led and which.there.phase != Phase.ENDED.value:
+    if which.there is not None and _is_led(which, runs):
         keeping = around.edges.keeping("", request.namespace, around.environ)
         asked(runs, which.there, Phase.ABORTED, keeping, around)
+
+
+def _is_led(which: ToGiveBack, runs: Runs) -> bool:
+    return which.there is not None and runs.lock().led and which.there.phase != Phase.ENDED.value
 
 
 def given_back(which: ToGiveBack, request: RunRequest, carrying: Carrying, around: Surroundings) -> RolledBack:
@@ -159,6 +163,9 @@ def said_of(back: RolledBack) -> list[str]:
 _THEIRS = ", but for its cordon: another client has uncordoned it since"
 
 
+UNSURE = ", if its note of this run can be read"
+
+
 def would_be(which: ToGiveBack, nodes: Sequence[Node]) -> list[str]:
     """What giving back comes to, by `nodes` as they are: a sentence for each change; the API server is not asked."""
     there = {node.uid: node for node in nodes}
@@ -169,7 +176,7 @@ def would_be(which: ToGiveBack, nodes: Sequence[Node]) -> list[str]:
             return f"{each.node} is gone: nothing of it would change"
         if node.note is None or node.note.run != which.run:
             return f"{each.node} would stay as it is: it has no note of this run any more"
-        return f"{each.node} {changed}" + ("" if node.note.journal else ", if its note of this run can be read")
+        return f"{each.node} {changed}" + ("" if node.note.journal else UNSURE)
 
     restored = [said(each, "would be as it was before" + _THEIRS * each.theirs) for each in which.cordoned]
     return restored + [said(each, "would not be protected from autoscalers any more") for each in which.protected]
@@ -185,7 +192,8 @@ journal was deleted from the cluster is rolled back by the annotations on its no
 """
 
 _EXIT_CODES = """\
-Exit codes: 0 rolled back (or would be: --dry-run), 6 some nodes could not be rolled back; 2 usage, 3 cluster.
+Exit codes: 0 rolled back, 6 some nodes could not be rolled back; with --dry-run: 0 all would be, 5 unknown for some;
+2 usage, 3 cluster.
 Global flags: kubectl eksdoc options
 """
 
@@ -228,7 +236,10 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Surroun
             return Answer("")
         if dry:
             around.note(DO_NOT_MOVE_BACK)
-            return _printed(would_be(which, cluster.nodes))
+            if _is_led(which, runs):
+                around.note(f"run {which.run} is in progress: it would be aborted first")
+            said = would_be(which, cluster.nodes)
+            return _printed(said, exits.UNKNOWN if any(each.endswith(UNSURE) for each in said) else exits.CLEAN)
         check_rights(request, around)
         confirming.confirm(cluster.identity, which.drained, "give back", given, around.ask)
         ask_to_end(which, runs, request, around)

@@ -65,7 +65,7 @@ _BRIEF = {
     "pod-emptydir": "emptyDir data",
     "pod-daemonset-missing": "DaemonSet is gone",
     "pod-stuck-terminating": "stuck terminating",
-    "pod-returns": "pod stays on its node",
+    "pod-returns": "returns to node",
     "pod-protected": "protected pod",
     "pod-pending": "pending pod",
     "pod-hostpath": "hostPath data",

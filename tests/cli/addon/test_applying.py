@@ -243,7 +243,7 @@ def test_who_insists_is_told_where_to_look(ann: Desk) -> None:
 def test_who_is_told_to_stop_before_it_is_sent_sends_nothing(ann: Desk) -> None:
     ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", lambda: 1
     ran = ann.apply()
-    assert ran.code == 6 and "before anything was asked for" in ran.err and "Nothing was sent" in ran.err
+    assert ran.code == 6 and "before anything was requested" in ran.err and "Nothing was sent" in ran.err
     assert ann.aws.count("eks:UpdateAddon") == 0 and ann.env == ("true", "true")
 
 

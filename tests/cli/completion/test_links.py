@@ -87,7 +87,7 @@ def test_what_it_made_completes(krew: Path, tmp_path: Path) -> None:
 
     assert "addon-diff" not in tab("eksdoc", "a")
     completion(krew, "install")
-    assert "addon-diff\twhat an add-on's" in tab("eksdoc", "a")
+    assert "addon-diff\tpredict what an add-on" in tab("eksdoc", "a")
     assert "--demo\t" in tab("eksdoc-drain", "plan", "--d")
 
 

@@ -73,7 +73,7 @@ def test_a_corefile_that_somebody_has_edited_keeps_the_edit(ann: Desk) -> None:
     ann.edits(lambda text: text.replace("cache 30", "cache 60"))
     ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
     assert ran.code == 0, ran.err + ran.out
-    assert "OVERWRITE makes it hold" in ran.err
+    assert "only OVERWRITE keeps it" in ran.err
     assert "cache 60" in ann.corefile and "lameduck 20s" in ann.corefile
     assert ann.service is not None
     ann.service.update(resolve_conflicts="OVERWRITE")
@@ -85,7 +85,7 @@ def test_what_else_is_not_known_to_survive_must_be_acknowledged(ann: Desk) -> No
     ann.edits(lambda text: text.replace("cache 30", "cache 60"))
     ann.objects.patch("Deployment", "coredns", {"spec": {"minReadySeconds": 7}}, "kubectl-patch")
     ran = ann.apply("--set", "lameduck=20s", "--yes", "--expect-changes", "1")
-    assert ran.code == 2 and "OVERWRITE makes it hold" in ran.err and "and what the version makes of them" in ran.err
+    assert ran.code == 2 and "only OVERWRITE keeps it" in ran.err and "and what the version makes of them" in ran.err
     assert "minReadySeconds" not in ran.err, "no manifest of the version has it, and EKS did not set it: it stays"
     assert ann.updates == 0 and "lameduck 5s" in ann.corefile
     ann.types = "coredns v1.10.1-eksbuild.11\nprod 1\n"

@@ -102,7 +102,7 @@ def is_named(right: Right, ran: Ran) -> bool:
     if right.required:
         return ran.code == 3 and str(right) in ran.err
     found = document(ran)["findings"]
-    if "of notices" in right.lost:  # what it tells is one sign of several
+    if "notices" in right.lost:  # what it tells is one sign of several
         return {each["status"] for each in found if each["code"] == "dns-notices-unheard"} in (
             {"fail"},
             {"unknown"},
@@ -120,7 +120,7 @@ def unnamed(at: Iterable[int], cluster: Server, prod: World, folder: Path) -> li
 @pytest.mark.long
 def test_a_right_that_is_missing_is_named(cluster: Server, prod: World, tmp_path: Path) -> None:
     """One that nothing is said without, one of notices, and every third one; all of them in the long tests."""
-    kinds = [(right.required, "of notices" in right.lost) for right in RIGHTS]
+    kinds = [(right.required, "notices" in right.lost) for right in RIGHTS]
     first_of_each = {kind: at for at, kind in reversed(list(enumerate(kinds)))}
     assert unnamed({*first_of_each.values(), *range(0, len(RIGHTS), 3)}, cluster, prod, tmp_path) == []
 

@@ -109,7 +109,7 @@ def test_aborted_from_elsewhere_it_stays_so(stage: Stage) -> None:
     assert first.ended() == 6, first.out + first.err
     before = dict(stage.seen.of)
     second = stage.start()
-    assert second.ended() == 6 and "it does not go on by itself" in second.err
+    assert second.ended() == 6 and "it does not continue automatically" in second.err
     assert stage.seen.of == before
     assert stage.ann.run("drain", "rollback", stage.run, "--yes", "--expect-nodes", "1").code == 0
     third = stage.start()

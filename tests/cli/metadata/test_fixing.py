@@ -247,9 +247,9 @@ def test_a_group_that_is_updated_already_is_left_alone(ann: Desk) -> None:
 REFUSED = (
     (("--fix", "instance-options"), "without --apply"),
     (("--apply",), "--apply wants one fix"),
-    (("--apply", "--fix", "own-role"), "is done by whoever owns these nodes or pods"),
+    (("--apply", "--fix", "own-role"), "is done by the owners of these nodes or pods"),
     (("--apply", "--fix", "instance-option"), "did you mean"),
-    (("--apply", "--fix", "new-group"), "is done by whoever owns these nodes"),
+    (("--apply", "--fix", "new-group"), "is done by the owners of these nodes"),
     (("--apply", "--fix", "template-version", "--nodegroup", "blue"), "it can never get one"),
     (("--apply", "--fix", "instance-options", "pod/p0"), "--apply is of nodes"),
     (("--apply", "--resume", "20261122-000000-abcd"), "there is no journal of"),

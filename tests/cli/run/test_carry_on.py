@@ -37,7 +37,7 @@ def test_told_to_end_it_is_to_be_started_again_until_it_is_over(seen: Evictions,
     assert second.code in (0, 1), second.err
     assert len(seen.of) == 16 and max(seen.of.values()) == 1
     again = one.run(*RUN)
-    assert again.code == 0 and "run tonight has ended already: done" in again.err and again.out == ""
+    assert again.code == 0 and "run now has ended already: done" in again.err and again.out == ""
     assert len(seen.of) == 16
     assert "now" in other.run("drain", "status").out
 

@@ -255,7 +255,7 @@ def test_it_is_paused_and_gone_on_with_from_elsewhere(seen: Evictions, one: Mach
         assert "paused" in other.run("drain", "status").out
         locked = other.run("drain", "run", *words)
         assert locked.code == 3 and "another drain is under way" in locked.err
-        assert other.run("drain", "resume").out.endswith("goes on\n")
+        assert other.run("drain", "resume").out.endswith("continues\n")
     assert one.code == 1 and max(seen.of.values()) == 1 and len(seen.of) == 16
 
 

@@ -407,7 +407,7 @@ def test_what_was_stopped_is_gone_on_with() -> None:
         live.stops()
         await show.looks()
         await show.press("o")
-        await show.sees("Go on with this run?")
+        await show.sees("Resume this run?")
         assert show.desk.asked == [(Kind.GO_ON, RUN)]
 
     play_run(go_on, live)

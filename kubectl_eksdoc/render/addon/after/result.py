@@ -63,7 +63,7 @@ class _Field(Printed):
     why: Text
     confidence: Confidence
     state: past.State
-    """What is there now: what EKS set, the previous value the update, or what another client has set since."""
+    """What is there now: what EKS set, the value before the update, or what another client has set since."""
     owners: Texts
     """Field managers that have it today."""
     configuration: Text | None
