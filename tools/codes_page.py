@@ -10,15 +10,14 @@ _HEAD = """\
 
 <!-- Generated from kubectl_eksdoc/knowledge/findings.json by `make docs`. -->
 
-A code names a question that was judged. Its finding has a status: *fail* stops the drain or the update, *pass* is
-worth knowing and stops nothing, *unknown* could not be judged because something was not read. `--accept-unknown
-CODE,…` says which codes may stay unknown. An unknown finding names what could not be read. Codes of `check` have their
-area and the step that waits for them.
+A finding has a code and a status: *fail* stops the drain or the update, *pass* stops nothing, *unknown* could not be
+judged and names what was not read. `--accept-unknown CODE,…` accepts codes as unknown. In brackets: the step of `check`
+that waits for the code.
 """
 
 
 def page() -> str:
-    places = {check.codes[0]: f" ({check.area.value}{f', {check.gate.value}' if check.gate else ''})" for check in ALL}
+    places = {check.codes[0]: f" ({check.gate.value})" for check in ALL if check.gate}
     parts = [_HEAD]
     for code in sorted(Code.every(), key=lambda c: c.name):
         parts.append(f"## {code.name}\n\n{code.title}{places.get(code, '')}.\n")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from kubectl_eksdoc.cli.flags import HONOURED, REFUSED
 from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.parser import Formatter, Parser
 from tools import tables
@@ -31,29 +33,43 @@ GUIDES: Mapping[str, tuple[str, ...]] = {
 }
 """The pages about a command."""
 
+_SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z-])")
 _SAME = {"drain rehearse": "rehearse"}
+_BRIEF = ("completion", "plugins")
+"""Commands whose subcommands are a line each: their flags are those of all."""
 _HEAD = """\
 # Reference
 
 <!-- Generated from the parser by `make docs`. -->
 
-Every command, its flags and its exit codes. The permissions of a command with its flags: `kubectl eksdoc permissions
-COMMAND`, which also prints what is unknown without each. [Exit codes](#exit-codes) · [global flags](#global-flags).
+Every command, its flags and its exit codes. `kubectl eksdoc COMMAND --help` prints one command with examples;
+`kubectl eksdoc permissions COMMAND` prints its permissions. [Shared flags](#shared-flags) · [global
+flags](#global-flags) · [exit codes](#exit-codes).
 """
 
 
 def page() -> str:
     """The page, as it should be."""
-    leaves = [(name, each) for name, each in _leaves(tree(), ()) if name not in _SAME]
+    leaves = [(name, each) for name, each in _leaves(tree(), ()) if name not in _SAME and each.usage]
     count = Counter(line for _, each in leaves for line in _lines(each._actions))
-    shared = [line for line, times in count.items() if times > 2]
-    commands = (_section(name, each, shared) for name, each in leaves)
-    both = f"## Shared flags\n\nOf three commands and more.\n\n{''.join(shared)}"
-    accepted = "`--accept-unknown CODE,…` accepts named [codes](codes.md) as unknown."
-    exits = f"## Exit codes\n\n{tables.exit_codes()}\n{accepted}"
-    refused = f"Flags of kubectl that are refused:\n\n{tables.refused_flags()}"
+    shared = [line for line, times in count.items() if times > 1]
+    brief = [(name, each) for name, each in leaves if name.split()[0] in _BRIEF]
+    commands = [_section(name, each, shared) for name, each in leaves if name.split()[0] not in _BRIEF]
+    small = "".join(f"- `{name}`: {_about(each)}\n" for name, each in brief)
+    both = f"## Shared flags\n\nFlags of more than one command.\n\n{''.join(shared)}"
+    exits = f"## Exit codes\n\n{tables.exit_codes()}"
+    parts = (_HEAD, *commands, f"## Completion and plugins\n\n{small}", both, _global(), exits)
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _global() -> str:
+    """kubectl's flags by name, as kubectl documents them; ours with what they do."""
+    theirs = ", ".join(code(flag.long) for flag in HONOURED if not flag.ours)
+    ours = "".join(f"- {code(flag.shown)}: {flag.about}\n" for flag in HONOURED if flag.ours)
+    refused = ", ".join(code(name) for flag in REFUSED for name in flag.names)
     return (
-        "\n".join((_HEAD, *commands, both, f"## Global flags\n\n{tables.flags()}", refused, "", exits)).rstrip() + "\n"
+        "## Global flags\n\nBefore or after the command. `kubectl eksdoc options` describes each, and the reason for "
+        f"each that is refused.\n\nAs in kubectl: {theirs}.\n\n{ours}\nRefused: {refused}.\n"
     )
 
 
@@ -67,12 +83,20 @@ def _leaves(parser: argparse.ArgumentParser, words: tuple[str, ...]) -> Iterator
 
 
 def _section(name: str, parser: Parser, shared: Collection[str]) -> str:
-    about = _text(parser.description, parser).partition("\nExamples:\n")[0]
-    links = "".join(f" [{page.removesuffix('.md')}]({page})" for page in GUIDES.get(name, ()))
-    more = f"Guide:{links}.\n" if links else ""
+    links = ", ".join(f"[{page.removesuffix('.md')}]({page})" for page in GUIDES.get(name, ()))
     ends = _text(parser.epilog, parser).partition("\nGlobal flags")[0].strip()
-    parts = [f"## {name}\n", f"{about.strip()} {more}".strip() + "\n", f"`{_text(parser.usage, parser).strip()}`\n"]
+    usage = _text(parser.usage, parser).strip()
+    about = _about(parser)
+    if links:  # the rest is in the guide
+        first = _SENTENCE.split(about, maxsplit=1)[0]
+        about = f"{first} See {links}."
+    parts = [f"## {name}\n", f"{about}\n"]
+    parts += [f"`{usage}`\n"] if usage != f"kubectl eksdoc {name} [flags]" else []
     return "\n".join((*parts, *_flags(parser, shared), *([f"{ends}\n"] if ends else [])))
+
+
+def _about(parser: Parser) -> str:
+    return _text(parser.description, parser).partition("\nExamples:\n")[0].strip()
 
 
 def _text(text: str | None, parser: Parser) -> str:
@@ -80,14 +104,22 @@ def _text(text: str | None, parser: Parser) -> str:
 
 
 def _flags(parser: Parser, shared: Collection[str]) -> Iterator[str]:
-    """A list for each group of the help; flags that other commands have too are named only."""
+    """A list for each group of the help; flags that other commands have too are named only, in one sentence."""
+    named: list[str] = []
     for group in parser._action_groups:
         lines = _lines(group._group_actions)
         own = "".join(line for line in lines if line not in shared)
-        named = ", ".join(line[2:].partition(":")[0] for line in lines if line in shared)
-        if lines:
-            also = f"- [shared](#shared-flags): {named}\n" if named else ""
-            yield f"{'Other flags' if group.title == 'options' else group.title or ''}:\n\n{own}{also}"
+        named += [_long(line) for line in lines if line in shared]
+        if own:
+            yield f"{'Flags' if group.title == 'options' else group.title or ''}:\n\n{own}"
+    if named:
+        yield f"[Shared flags](#shared-flags): {', '.join(named)}.\n"
+
+
+def _long(line: str) -> str:
+    """The first long name in a line of the list."""
+    found = re.search(r"--[a-z-]+", line)
+    return code(found[0]) if found else ""
 
 
 def _lines(actions: Iterable[argparse.Action]) -> list[str]:

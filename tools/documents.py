@@ -29,7 +29,6 @@ ROOT = Path(__file__).resolve().parents[1]
 BLOCKS: Mapping[str, Callable[[], str]] = {
     "transcript": transcript.excerpt,
     "comparison": transcript.comparison,
-    "waves": transcript.waves,
     "addon-apply": transcript.addon_apply,
     "snapshot": transcript.snapshot,
     "dump": tables.dump,

@@ -6,18 +6,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from kubectl_eksdoc.cli import exits, rights
-from kubectl_eksdoc.cli.flags import HONOURED, REFUSED
 from kubectl_eksdoc.cli.rights import Right
 from kubectl_eksdoc.objects.intake import CRD_PLURAL
-
-
-def flags() -> str:
-    rows = [(code(flag.shown), "ours" if flag.ours else "kubectl", flag.about) for flag in HONOURED]
-    return table(("flag", "of", "what it does"), rows)
-
-
-def refused_flags() -> str:
-    return table(("flag", "why not"), [(code(", ".join(refused.names)), refused.why) for refused in REFUSED])
 
 
 def exit_codes() -> str:

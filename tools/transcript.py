@@ -18,11 +18,6 @@ WHAT_IF = ("--delete-emptydir-data", "--assume-budget", "shop/checkout=2", "--as
 SAVED = "before.json"
 WIDTH = "100"
 
-ALL_GROUPS = ("--nodegroup", "blue", "--nodegroup", "green")
-SOFTLY = "soft-budget does: . of 2"
-ORDER_FILE = "order.txt"
-ORDER = "# from the runbook\nblue-4\nblue-2\nblue-3\n"
-
 
 def excerpt() -> str:
     """The verdict, the nodes and the blockers, as a code block; ``[…]`` marks what is left out."""
@@ -46,11 +41,7 @@ def comparison() -> str:
     text, _ = _ran(*COMMAND, *WHAT_IF, "--since", SAVED, read=lambda _: baseline)
     before = f"$ kubectl eksdoc {' '.join(COMMAND)} -o json > {SAVED}"
     command = f"$ kubectl eksdoc {' '.join((*COMMAND, *WHAT_IF))} --since {SAVED}"
-    return _console(f"{before}\n{command}", text[: text.index("TARGETS, in")].rstrip("\n") + "\n\n[…]")
-
-
-def waves() -> str:
-    return _course("--max-unavailable", "2")
+    return _console(f"{before}\n{command}", text[: text.index("  BUDGET ")].rstrip("\n") + "\n\n[…]")
 
 
 def addon_apply() -> str:
@@ -59,18 +50,6 @@ def addon_apply() -> str:
     text, _ = _ran(*command, expected=0)
     sent = text[text.index("WHAT IS SENT") :]
     return _console(f"$ kubectl eksdoc {' '.join(command)}", f"[…]\n\n{sent.rstrip()}")
-
-
-def _course(*flags: str) -> str:
-    """The first paragraph and the nodes that are drained."""
-    text, _ = _ran(*COMMAND, *flags)
-    return _console(f"$ kubectl eksdoc {' '.join((*COMMAND, *flags))}", _summary_and_targets(text))
-
-
-def _summary_and_targets(text: str) -> str:
-    paragraphs = text.rstrip("\n").split("\n\n")
-    targets = next(paragraph for paragraph in paragraphs if paragraph.startswith("TARGETS, "))
-    return f"{paragraphs[0]}\n\n[…]\n\n{targets}\n\n[…]"
 
 
 def _ran(*argv: str, read: Callable[[str], Baseline] = read_baseline, expected: int = 1) -> tuple[str, str]:
