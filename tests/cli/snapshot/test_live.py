@@ -100,7 +100,7 @@ def _document(ran: Ran) -> dict[str, Any]:
 
 
 AGAIN = re.compile(
-    r" (or have somebody look who may|and take the snapshot again|then (plan|take the snapshot) again)(?=\.)"
+    r" (or ask a person who has it|and take the snapshot again|then (plan|take the snapshot) again)(?=\.)"
 )
 """What is to be done once a right is granted: the cluster is asked again, or another snapshot is taken."""
 
