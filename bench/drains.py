@@ -39,8 +39,8 @@ def _drained(asked: argparse.Namespace) -> dict[str, float]:
         nodes = len(plan.targets) - len(plan.skipped)
         ways = {
             "ours": lambda: drainers.ours(world, nodes),
-            "at-once": lambda: drainers.all_at_once(asked.kubectl, asked.give_up)(world),
-            "in-turn": lambda: drainers.one_after_another(asked.kubectl, asked.give_up)(world),
+            "at-once": lambda: drainers.all_at_once(asked.kubectl, asked.eviction_timeout)(world),
+            "in-turn": lambda: drainers.one_after_another(asked.kubectl, asked.eviction_timeout)(world),
         }
         drained = ways[asked.who]()
         watched, counted = world.watched, world.counted
