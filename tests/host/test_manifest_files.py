@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.manifest_files import Bounds, read_manifests
+from kubectl_eksdoc.host.manifest_files import Bounds, read_documents, read_manifests
 from kubectl_eksdoc.model.api_usage import Manifest
 
 PDB = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n"
@@ -119,3 +119,14 @@ def test_no_standard_input_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert whys(read_manifests(["-"])) == ["it cannot be read: standard input is closed"]
     monkeypatch.setattr(sys, "stdin", io.StringIO(PDB))
     assert len(whys(read_manifests(["-"]))) == 1
+
+
+def test_documents_of_a_rendered_manifest_need_a_type(tmp_path: Path) -> None:
+    """One without it would be left out, and its fields be taken for fields that EKS does not set."""
+    listed = '{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "Secret"}]}'
+    folder = made(tmp_path, a_yaml=f"---\n{PDB}---\n", b_json=listed)
+    kinds = [each["kind"] for each in read_documents(folder, "--manifest", 1 << 20)]
+    assert kinds == ["PodDisruptionBudget", "Secret"]
+    made(tmp_path, c_yaml="kind: ConfigMap\nmetadata: {name: web}\n")
+    with pytest.raises(UsageError, match="c.yaml has a document without apiVersion and kind"):
+        read_documents(folder, "--manifest", 1 << 20)

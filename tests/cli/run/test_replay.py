@@ -72,6 +72,14 @@ def test_a_real_run_is_shown_again_by_its_journal_and_by_its_events(one: Machine
 JOURNAL = Path(__file__).parents[2] / "tui" / "replay" / "journal.jsonl"
 
 
+def test_events_that_cannot_be_read_leave_the_journal(tmp_path: Path) -> None:
+    journal = tmp_path / "run.jsonl"
+    journal.write_bytes(JOURNAL.read_bytes())
+    (tmp_path / "run.events").write_text("nothing of a run\n", encoding="utf-8")
+    ran, (again,) = opened("--replay", str(journal))
+    assert (ran.code, again.path) == (0, str(journal)) and "the journal is shown" in ran.err
+
+
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
