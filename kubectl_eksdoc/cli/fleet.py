@@ -227,9 +227,8 @@ def over_fleet(
             lambda member: fleet.whose(member, connection_of(options, member)),
             Severity.INFO if least is None else least,
         )
-    view = FleetReport(plan, passed.command, {**passed.given, **choice.given})
-    look = looks.decide(options, around.stdout, around.environ)
-    return Answer(view.render(options.output, look), plan.exit_code)
+    report = FleetReport(plan, passed.command, {**passed.given, **choice.given})
+    return Answer(looks.answered(report, options, around), plan.exit_code)
 
 
 def _members(choice: FleetChoice, options: GlobalOptions) -> tuple[Member, ...]:

@@ -40,15 +40,10 @@ def answered(report: Report, options: GlobalOptions, around: Surroundings) -> st
     return report.render(options.output, decide(options, around.stdout, around.environ))
 
 
-def preview(report: Report, options: GlobalOptions, around: Surroundings) -> str:
-    """What stands on stderr before anything is done: it is no answer."""
-    look = decide(options, around.stderr, around.environ)
-    return report.render("wide" if options.output == "wide" else "table", look)
-
-
 def show(report: Report, options: GlobalOptions, around: Surroundings) -> None:
-    """The preview, and an empty line below it."""
-    say(around.stderr, f"{preview(report, options, around)}\n")
+    """On stderr, before anything is done: it is no answer."""
+    look = decide(options, around.stderr, around.environ)
+    say(around.stderr, f"{report.render('wide' if options.output == 'wide' else 'table', look)}\n")
 
 
 def _width(stream: TextIO, environ: Mapping[str, str]) -> int:

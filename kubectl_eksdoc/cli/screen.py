@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.drain.policy import Targeting
     from kubectl_eksdoc.flows.ports import Field
     from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.permissions import Needs
     from kubectl_eksdoc.tui.opening import Live, Opening, Progress
 

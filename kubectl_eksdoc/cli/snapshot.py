@@ -119,8 +119,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
             )
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
-    shown = looks.decide(options, around.stdout, around.environ)
-    text = SnapshotReport(taken, request.path, request.without).render(options.output, shown)
+    text = looks.answered(SnapshotReport(taken, request.path, request.without), options, around)
     return Answer(text, exits.CLEAN if _whole(taken.snapshot) else exits.UNKNOWN)
 
 

@@ -57,7 +57,7 @@ AUTO = "auto"
 """We try several orders and keep the best."""
 
 ORDERS = ("soonest", "chain", "light", "efficiency", "zone", "name")
-"""What can be asked for instead: see `order.soonest.soonest_first` and `order.strategies`."""
+"""What can be asked for instead: see `order.strategies.soonest_first` and `order.strategies`."""
 
 DEFAULT_EFFORT = 120_000
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 from kubectl_eksdoc.addon_diff.facts import Asked
 from kubectl_eksdoc.addon_diff.judging import calls
@@ -24,27 +23,12 @@ from kubectl_eksdoc.kubernetes.api.ownership.applying import apply
 from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.kubernetes.api.schema import schema_of
 from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
-from kubectl_eksdoc.model.api_objects import Applied, Conflict, Conflicting, Doc, at, with_value
+from kubectl_eksdoc.model.api_objects import Conflict, Doc, at, with_value
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.coredns import COREFILE
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.session.session import ClusterSession
-
-
-class ConfigMaps(Protocol):
-    """ConfigMaps, as they are applied by the server."""
-
-    def apply(self, doc: Doc, force: bool = False, dry: bool = False) -> Applied | Conflicting:
-        """`force` takes fields from whoever has them; `dry`: only what would come of it.
-
-        Raises:
-            Forbidden, Unauthorized: it may not be changed.
-            Drifted: it is not the version any more that `doc` names.
-            ClusterError: the server does not take it, or nobody knows.
-        """
-        ...
-
 
 MANAGER = "eksdoc"
 """The field manager of this tool."""

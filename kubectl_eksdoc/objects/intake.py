@@ -16,7 +16,7 @@ from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.stream import Header, Item
 from kubectl_eksdoc.objects.structs import Lean, Meta
 
-CRD_GROUP, CRD_KIND, CRD_PLURAL = "apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions"
+CRD_KIND, CRD_PLURAL = "CustomResourceDefinition", "customresourcedefinitions"
 TELL_EVERY = 1000
 
 _ALIKE = 0.8

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kubectl_eksdoc.drain.nodes import natural, select
 from kubectl_eksdoc.drain.policy import Targeting
 from kubectl_eksdoc.drain.verdicts.assuming import with_assumed_budgets
@@ -14,10 +12,6 @@ from kubectl_eksdoc.render.drain.given import as_given
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.tui.choice import Ask
 from kubectl_eksdoc.tui.opening import Opening
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.drain.policy import Targeting
-    from kubectl_eksdoc.model.cluster import Cluster
 
 
 class Given:

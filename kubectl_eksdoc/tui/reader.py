@@ -33,7 +33,6 @@ from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.tui.opening import Live, Opening
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.permissions import Permission
     from kubectl_eksdoc.model.whereabouts import Whereabouts
     from kubectl_eksdoc.tui.model import Facts

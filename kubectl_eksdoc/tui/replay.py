@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from kubectl_eksdoc.drain.run.chronicle import Aimed, Chronicle, NodeCourse, NodeState, PodState
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG
@@ -28,10 +28,6 @@ from kubectl_eksdoc.tui.run.pages import LivePage
 from kubectl_eksdoc.tui.run.screen import RUN_KEYS, RunScreen
 from kubectl_eksdoc.tui.run.sheets import Head, bar, log_line
 from kubectl_eksdoc.tui.run.state import Kind, Outcome, RunState, Stage, Update
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.drain.run.replay import Recording
-
 
 # What came of a recorded run, for its summary: how it ended by what was written down, and what took longest.
 

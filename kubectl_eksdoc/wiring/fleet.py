@@ -42,14 +42,14 @@ def whose(member: Member, connection: Connection) -> Identity:
 
 
 def file_of(text: str) -> str:
-    """As `host.fleet_file.named_file`."""
+    """As `host.fleet.fleet_file.named_file`."""
     from kubectl_eksdoc.host.fleet.fleet_file import named_file
 
     return named_file(text)
 
 
 def entries(path: str, wanted: str) -> list[object]:
-    """As `host.fleet_file.read_fleet`."""
+    """As `host.fleet.fleet_file.read_fleet`."""
     from kubectl_eksdoc.host.fleet.fleet_file import read_fleet
 
     return read_fleet(path, wanted)
@@ -76,7 +76,7 @@ def _source(profile: str) -> str:
 
 
 def told_to_end() -> AbstractContextManager[Callable[[], int]]:
-    """As `host.stopping.told_to_stop`."""
+    """As `host.endings.told_to_stop`."""
     from kubectl_eksdoc.host.endings import told_to_stop
 
     return told_to_stop()

@@ -109,7 +109,7 @@ class Next(str, Enum):
 
 
 def removals(pods: Iterable[Pod], options: RemovalOptions, eviction_version: str) -> tuple[Removal, ...]:
-    """The requests for `pods`; `eviction_version` is what discovery offers (`discovery.eviction_version`)."""
+    """The requests for `pods`; `eviction_version` is what discovery offers (`eviction_version`)."""
     version = "" if options.disable_eviction else eviction_version
     # Whatever else a server offers, kubectl knows two versions, and the older one is its fallback.
     known = version if version in ("", "policy/v1") else "policy/v1beta1"

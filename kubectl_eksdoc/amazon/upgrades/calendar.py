@@ -25,7 +25,6 @@ HOURS_A_MONTH = 730
 STANDARD_PRICE, EXTENDED_PRICE = Decimal("0.10"), Decimal("0.60")
 """US dollars for each hour of a cluster; that of extended support is all of it, not on top (from 2024-04-01)."""
 EXTRA_A_MONTH = (EXTENDED_PRICE - STANDARD_PRICE) * HOURS_A_MONTH
-PRICES = Source("AWS blog, Amazon EKS extended support for Kubernetes versions pricing")
 
 STANDARD_POLICY, EXTENDED_POLICY = "STANDARD", "EXTENDED"
 """``upgradePolicy.supportType``: a wish for the end of standard support, not what is being billed."""

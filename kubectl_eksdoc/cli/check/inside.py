@@ -160,7 +160,7 @@ def _fleet(text: str | None) -> Fleet | None:
 def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Surroundings) -> Answer:
     """
     Raises:
-        EksdocError: as `applying.shown_or_created`.
+        EksdocError: as `cli.in_cluster.shown_or_created`.
     """
     from kubectl_eksdoc.in_cluster import objects
     from kubectl_eksdoc.kube.identity import AwsWanted

@@ -240,9 +240,7 @@ class Asking:
 def rendered(asking: Asking, view: DnsChangeReport) -> str:
     from kubectl_eksdoc.cli import look as looks
 
-    around = asking.around
-    look = looks.decide(asking.request.options, around.stdout, around.environ)
-    return view.render(asking.output, look)
+    return looks.answered(view, asking.request.options, asking.around)
 
 
 def as_data(asking: Asking, view: DnsChangeReport) -> str:

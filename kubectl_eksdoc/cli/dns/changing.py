@@ -6,12 +6,12 @@ import argparse
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, options, rights
+from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.addon.confirming import ASKS_EKS_NOTHING, confirm, still
 from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.cli.dns.change_options import Asking, DnsApply, Request, as_data, rendered
 from kubectl_eksdoc.cli.dns.request import ADDON, NAME, measured_on
 from kubectl_eksdoc.cli.run.allowed import check_writable
-from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
 
@@ -82,7 +82,7 @@ def _changed(asking: Asking, session: ClusterSession) -> Answer:
         return Answer(rendered(asking, view), code(asking, view))
     if apply.dry:
         return _dry(asking, apply, session, ready, view)
-    say(around.stderr, f"{_preview(asking, view)}\n")
+    looks.show(view, asking.request.options, around)
     if ready.guards:
         around.note(f"nothing is changed: {'; '.join(guard.why for guard in ready.guards)}")
         return Answer(as_data(asking, view), exits.FAILS)
@@ -197,15 +197,6 @@ def _left(asking: Asking, view: DnsChangeReport) -> int:
     if view.change is not None and view.change.not_done:
         return exits.FAILS
     return opening.code(view.findings, asking.request.accepted)
-
-
-def _preview(asking: Asking, view: DnsChangeReport) -> str:
-    """Before anything is asked; it is no answer, so it goes to stderr."""
-    from kubectl_eksdoc.cli import look as looks
-
-    around = asking.around
-    look = looks.decide(asking.request.options, around.stderr, around.environ)
-    return view.render("wide" if asking.output == "wide" else "table", look)
 
 
 # The flags of every face of ``coredns-lameduck`` that changes something: how it is confirmed, or only shown.

@@ -114,6 +114,5 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
     opening.told(session, options, around)
-    look = looks.decide(options, around.stdout, around.environ)
-    view = LameduckReport(plan, request.given, session.recognised)
-    return Answer(view.render(options.output, look), opening.code(plan.findings, request.accepted))
+    report = LameduckReport(plan, request.given, session.recognised)
+    return Answer(looks.answered(report, options, around), opening.code(plan.findings, request.accepted))

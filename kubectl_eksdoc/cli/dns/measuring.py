@@ -206,7 +206,7 @@ _PROVES_SOME = "the server was asked; room on the nodes and the image show when 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What was read of the cluster, named so that `saying.told` takes it: AWS is not asked."""
+    """What was read of the cluster, named so that `opening.told` takes it: AWS is not asked."""
 
     cluster: Cluster
     calls: str = ""

@@ -11,10 +11,9 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.permissions import Wanted
-    from kubectl_eksdoc.render.look import Look
 
 
-def checked(request: Request, wanted: Wanted, look: Look, around: Surroundings) -> Answer:
+def checked(request: Request, wanted: Wanted, around: Surroundings) -> Answer:
     """
     Raises:
         ClusterError: the cluster cannot be asked; the error says why.
@@ -36,7 +35,7 @@ def checked(request: Request, wanted: Wanted, look: Look, around: Surroundings) 
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
     if wanted.asked:
         around.note("of AWS nothing was asked: whether IAM allows the actions shows when they are needed")
-    text = HeldReport(found, cluster, request.given, __version__).render(options.output, look)
+    text = looks.answered(HeldReport(found, cluster, request.given, __version__), options, around)
     if any(each.held is False for each in found):
         return Answer(text, exits.FAILS)
     return Answer(text, exits.UNKNOWN if any(each.held is None for each in found) else exits.CLEAN)

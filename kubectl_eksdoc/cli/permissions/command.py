@@ -144,7 +144,7 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
     if request.check:
         from kubectl_eksdoc.cli.permissions.checking import checked
 
-        return checked(request, found, look, around)
+        return checked(request, found, around)
     PermissionsReport.check(request.options.output)
     warned = cautions(found)
     offered = tuple(
@@ -168,7 +168,7 @@ def run(grown: Grown, args: argparse.Namespace, words: Sequence[str], around: Su
     if request.options.output not in ("table", "wide"):
         for one in (*(f"opt-in {each.said}" for each in found.opt_ins), *warned):
             around.note(one)
-    return Answer(view.render(request.options.output, look))
+    return Answer(looks.answered(view, request.options, around))
 
 
 _LONGEST = 150

@@ -63,7 +63,7 @@ def inside(
     Raises:
         UsageError: it cannot be done so, or what was typed is something else.
         Locked: another one is under way.
-        EksdocError: as `applying.shown_or_created`.
+        EksdocError: as `cli.in_cluster.shown_or_created`.
     """
     from kubectl_eksdoc.in_cluster import avoided, objects, rooms
 

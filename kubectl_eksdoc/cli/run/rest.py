@@ -36,7 +36,6 @@ from kubectl_eksdoc.wiring.runs import Hooks
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run.again import Asked
-    from kubectl_eksdoc.cli.run.carrying import Carrying
     from kubectl_eksdoc.drain.result import DrainPlan
     from kubectl_eksdoc.drain.run.account import GoOn, Over
     from kubectl_eksdoc.drain.run.journal import Journaled

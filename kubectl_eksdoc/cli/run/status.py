@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.drain.run.replay import Recording
     from kubectl_eksdoc.flows.ports import Runs
     from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.model.journal import Held, RunNote, RunSummary
+    from kubectl_eksdoc.model.journal import Held, RunNote
     from kubectl_eksdoc.model.nodes import Node
     from kubectl_eksdoc.render.run.status_view import StatusView, WithoutJournal
 

@@ -24,9 +24,6 @@ from kubectl_eksdoc.model.durations import in_words
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.fleet import Answered, Figure, Member, Outcome, Said, Unanswered
 
-# What the process of one cluster has printed, as facts. It is a program of ours, and may be cut off all the same.
-
-
 ANSWERS = (0, 1, 5)
 """Exit codes with which there is an answer."""
 REFUSALS = (2, 3, 4, 70)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import difflib
-
-# A change of CoreDNS in sentences.
 import json
 from collections.abc import Sequence
 from typing import cast
@@ -23,8 +21,6 @@ from kubectl_eksdoc.render.addon.commands import given
 from kubectl_eksdoc.render.addon_update import WayBackText
 from kubectl_eksdoc.render.addon_update.commands import way_back_text
 from kubectl_eksdoc.render.encode import Json, to_yaml
-
-# A change of CoreDNS in sentences.
 
 
 def diff(texts: Texts) -> list[str]:

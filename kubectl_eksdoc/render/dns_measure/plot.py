@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-# A measurement of DNS in sentences.
 import math
 from collections.abc import Mapping, Sequence
 
@@ -15,9 +14,6 @@ from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.report import Figure, Line, Lines, Section
 from kubectl_eksdoc.render.tables import MARGIN, Title
 from kubectl_eksdoc.render.text import cut, rfc3339, shown, wrap
-
-# A measurement of DNS in sentences.
-
 
 ANSWERED, LATE, LOST, UNKNOWN, NOTHING = "▁", "▄", "█", "?", " "
 LEGEND = f"{ANSWERED} answered  {LATE} late  {LOST} lost  {UNKNOWN} not known"

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
     from kubectl_eksdoc.drain.run.chronicle import Aimed
     from kubectl_eksdoc.drain.run.moments import Moment
-    from kubectl_eksdoc.drain.run.standing import Standing
-    from kubectl_eksdoc.flows.run.draining import Wish
     from kubectl_eksdoc.flows.run.running import Tried
     from kubectl_eksdoc.model.journal import RunSummary
     from kubectl_eksdoc.render.drain.view import DrainView
