@@ -46,13 +46,14 @@ class Head:
 @dataclass(frozen=True, slots=True)
 class Table:
     """At most so many rows but on a wide page. `rows`: what they are of, a plural; `left_out`: how many there are
-    besides."""
+    besides; `below`: what is to be known of them, or that there are none."""
 
     title: Title
     table: Drawn
     rows: str = "rows"
     most: int = MOST_ROWS
     left_out: int = 0
+    below: Sequence[Line | str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +173,14 @@ class Screen:
             case Head(verdict, below):
                 head = [look.paint(line, Tone.TITLE) for line in wrap(shown(verdict, look), look.columns)]
                 return head + [line for text in below if text for line in wrap(shown(text, look), look.columns)]
-            case Table(title, table, _, most, left_out):
-                return [*drawn(title, table, look, self.full, most), *more(left_out, look)]
+            case Table(title, table, _, most, left_out, below):
+                lines = [*drawn(title, table, look, self.full, most), *more(left_out, look)]
+                said = [line for each in below for line in _on_screen(each, look)]
+                return [*lines, *said] if lines else titled(title, said, look)
             case Points(title, texts):
                 return told(title, texts, look)
-            case Lines(title, lines):
-                body = [line for each in lines for line in _on_screen(each, look)]
+            case Lines(title, every):
+                body = [line for each in every for line in _on_screen(each, look)]
                 return body if title is None else titled(title, body, look)
             case Findings(found, of, named, mark):
                 return findings(found, of, look, self.full, named, mark)
@@ -243,8 +246,9 @@ class Markdown:
         match section:
             case Head(verdict, below):
                 return [f"## {escape(verdict)}", "", *(line for text in below if text for line in (escape(text), ""))]
-            case Table(title, table, rows, _, left_out):
-                return _headed(title, [*ticket_table(table, rows, most), *more(left_out, rows)])
+            case Table(title, table, rows, _, left_out, below):
+                made = [*ticket_table(table, rows, most), *more(left_out, rows)]
+                return _headed(title, [*made, *([""] if made and below else []), *_paragraphs(below)])
             case Points(title, texts):
                 return _headed(title, items(texts))
             case Lines(title, lines):

@@ -14,6 +14,7 @@ from kubectl_eksdoc.render.addon import commands, words
 from kubectl_eksdoc.render.addon.steps import first_owned, steps
 from kubectl_eksdoc.render.addon.view import AddonView
 from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.report import Screen
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since.screen import marking
 from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Mark, Row, Title, drawn, findings, titled, unmarked
@@ -41,7 +42,8 @@ def wide(view: AddonView, look: Look) -> str:
 
 
 def _text(view: AddonView, look: Look, full: bool) -> str:
-    found = [screen.section(view.beside, view.cluster.observed_at, look, full, view.tool_version)]
+    since = screen.section(view.beside, view.cluster.observed_at, full, view.tool_version)
+    found = [Screen(full).lines(since, look) if since else []]
     found += [section for plan in view.plans for section in _of(plan, view, look, full)]
     if not full:
         found.append(wrap(_FORMATS, look.columns))
