@@ -20,7 +20,7 @@ from msgspec.json import schema_components
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.documents import API_VERSION
 from kubectl_eksdoc.render import schemas
-from kubectl_eksdoc.render.addon.after.result import AftermathResult
+from kubectl_eksdoc.render.addon.after import AftermathResult
 from kubectl_eksdoc.render.addon.result import DiffResult
 from kubectl_eksdoc.render.addon_update.result import UpdateResult
 from kubectl_eksdoc.render.check.result import CheckResult

@@ -277,7 +277,7 @@ def _paragraphs(lines: Sequence[Line | str]) -> Iterator[str]:
     code: list[str] = []
     for each in (Line(line) if isinstance(line, str) else line for line in lines):
         if each.whole:
-            code.append(each.text)
+            code += [each.text] if code or each.text else []
             continue
         yield from [*block(code, "text"), ""] if any(code) else []
         code = []

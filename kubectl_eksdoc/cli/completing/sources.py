@@ -240,7 +240,7 @@ NAMES: Mapping[str, Named] = {
 _RUNS = "render.run.formats.FORMATS"
 _FLEET = "render.fleet.report.FleetReport"
 _ADDON_UPDATE = "render.addon_update.FORMATS"
-_ADDON_AFTER = "render.addon.after.FORMATS"
+_ADDON_AFTER = "render.addon.after.AfterReport"
 _DNS_CHANGE = "render.dns_change.report.DnsChangeReport"
 
 FORMATS: Mapping[str, str] = {
@@ -259,8 +259,8 @@ FORMATS: Mapping[str, str] = {
     "addon-diff --resume": _ADDON_UPDATE,
     "addon-diff --after": _ADDON_AFTER,
     "addon-diff --update": _ADDON_AFTER,
-    "addon-diff --tf-plan": "render.addon.terraform.FORMATS",
-    "addon-diff": "render.addon.FORMATS",
+    "addon-diff --tf-plan": "render.addon.report.TerraformReport",
+    "addon-diff": "render.addon.report.AddonReport",
     "imds-probe --fleet": _FLEET,
     "imds-probe --apply": "render.metadata_fix.FORMATS",
     "imds-probe --active": "render.metadata_probe.report.ActiveReport",
