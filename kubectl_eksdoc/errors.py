@@ -14,6 +14,7 @@
     │   │   └── Untrusted            3  one by somebody whose certificate is not believed: nothing was asked
     │   ├── Unauthorized             3  the credentials are not accepted
     │   ├── Forbidden                3  a right is missing; `missing` names it
+    │   ├── ClusterRefused           3  the API server does not take a change: nothing was changed
     │   └── Locked                   3  somebody else drains this cluster; `holder` names them
     ├── AwsError                     4  AWS refused us or cannot be reached
     │   ├── AwsDenied                4  IAM does not allow it; `missing` names the action
@@ -98,6 +99,10 @@ class Forbidden(ClusterError):
     def __init__(self, message: str, hint: str = "", missing: str = "") -> None:
         super().__init__(message, hint)
         self.missing = missing
+
+
+class ClusterRefused(ClusterError):
+    pass
 
 
 class Locked(ClusterError):

@@ -19,6 +19,7 @@ from kubectl_eksdoc.errors import (
     AwsMissing,
     AwsRefused,
     AwsThrottled,
+    ClusterRefused,
     Drifted,
     EksdocError,
     Forbidden,
@@ -32,7 +33,7 @@ from kubectl_eksdoc.model.change_journal import Became, Part, Past
 _SLICE_S = 0.5
 _OF_ALL = (AwsDenied, AwsLogin, AwsThrottled)
 """Refusals that every other step would meet as well."""
-_REFUSED = (*_OF_ALL, AwsRefused, AwsMissing, Drifted, Forbidden, Unauthorized)
+_REFUSED = (*_OF_ALL, AwsRefused, AwsMissing, ClusterRefused, Drifted, Forbidden, Unauthorized)
 """Errors after which nothing was changed."""
 
 

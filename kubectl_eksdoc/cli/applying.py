@@ -132,6 +132,25 @@ def carried(
     return done
 
 
+def reverted(kind: Kind[R], written: ChangeJournalFile, around: Surroundings) -> R:
+    """What a change has made is removed again; its own journal tells of it. Raises: as `changes.engine.go_on`."""
+    from kubectl_eksdoc.changes.engine import go_on
+
+    written.write({"entry": "undoing"})
+    with world(written, 0.0, around) as edges:
+        done = go_on(kind, edges)
+    if done.whole:
+        written.write({"entry": "undone"})
+    return done
+
+
+def check_context(saved: SavedChange, options: GlobalOptions) -> None:
+    """Raises Drifted: it is of another cluster."""
+    context = saved.text("cluster", "context")
+    if options.connection.context != context:
+        raise Drifted(f"change {saved.id} is of context {context}", "Name that context, or none.")
+
+
 def first_line(kind: str, what: str, ident: str, context: str, around: Surroundings) -> Doc:
     from kubectl_eksdoc.render.text import rfc3339
 

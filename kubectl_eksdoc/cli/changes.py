@@ -14,7 +14,7 @@ from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import LocalJournalError, UsageError
-from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX
+from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX, PLACEMENT, TEST_PODS
 from kubectl_eksdoc.model.connection import IN_CLUSTER
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -22,12 +22,18 @@ NAME = "changes"
 VERBS = ("resume", "undo")
 _MOST = 500
 """So many journals are read."""
-_BY_KIND = {ADDON_UPDATE: "addon.applying", DNS_CHANGE: "dns.changing", METADATA_FIX: "metadata.fixing"}
+_BY_KIND = {
+    ADDON_UPDATE: "addon.applying",
+    DNS_CHANGE: "dns.changing",
+    METADATA_FIX: "metadata.fixing",
+    PLACEMENT: "in_cluster",
+    TEST_PODS: "probe_pods",
+}
 
 _ABOUT = """\
-List the changes that were begun on this machine by --apply, from their journals, and continue or revert one of them:
-updates of add-ons, changes of CoreDNS, and fixes of the metadata service. Both show what they do first, and ask for a
-typed confirmation before they change something.
+List the changes that were begun on this machine, from their journals, and continue or revert one of them: updates of
+add-ons, changes of CoreDNS, fixes of the metadata service, objects of --in-cluster, and test pods of --active and
+--measure that a killed process left. A typed confirmation comes before anything is changed.
 
 Examples:
   %(prog)s

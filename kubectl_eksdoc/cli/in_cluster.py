@@ -14,12 +14,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli import applying, exits
 from kubectl_eksdoc.cli import look as looks
-from kubectl_eksdoc.cli.confirming import Given
+from kubectl_eksdoc.cli.applying import Again
+from kubectl_eksdoc.cli.confirming import Counted, Given, as_expected, typed_back
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import Forbidden, LocalJournalError, UsageError
+from kubectl_eksdoc.model.change_journal import PLACEMENT
 from kubectl_eksdoc.model.own_labels import PROGRAM
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ IN_CLUSTER, APPLY, IMAGE, ROLE = "--in-cluster", "--apply", "--image", "--role-a
 
 DEFAULT_IMAGE = f"{PROGRAM}:{__version__}"
 """As the Dockerfile's image is called where nobody gave it a registry."""
+
+OBJECTS = Counted("object", "objects", "--expect-changes", "objects")
 
 OUTPUTS = ("table", "wide", "yaml", "json")
 """Of objects; those of tables are YAML here."""
@@ -123,13 +127,14 @@ _OWN_IMAGE = (
 @dataclass(frozen=True, slots=True)
 class Ready:
     """`command`: by whose rights it is created. `confirm` raises unless it is wanted. `dry`: ``client``, ``server`` or
-    ""; `reached_by`: the words by which kubectl finds the cluster."""
+    ""; `context` of the cluster, `reached_by`: the words by which kubectl finds the cluster."""
 
     command: str
     inside: Inside
     errand: Errand
     manifests: Manifests
     confirm: Callable[[], object]
+    context: str = ""
     reached_by: tuple[str, ...] = ()
     dry: str = ""
 
@@ -140,7 +145,7 @@ def shown_or_created(ready: Ready, options: GlobalOptions, around: Surroundings)
         UsageError: something is there already, or what was typed is something else.
         Forbidden, ClusterError: the server does not take it.
     """
-    from kubectl_eksdoc.flows.placing import placed, tried
+    from kubectl_eksdoc.changes.placement import Placement, tried
     from kubectl_eksdoc.in_cluster import is_ours
     from kubectl_eksdoc.render.roles import taken_away
 
@@ -158,7 +163,13 @@ def shown_or_created(ready: Ready, options: GlobalOptions, around: Surroundings)
             return _shown(ready, options, around)
         ready.confirm()
         as_lines = options.output in ("table", "wide")
-        placed(docs, ground, (lambda line: around.say(f"{line}\n")) if as_lines else around.note, away)
+        tell = (lambda line: around.say(f"{line}\n")) if as_lines else around.note
+        written, errand = applying.new_journal(around), ready.errand
+        what = f"{OBJECTS.said(len(docs))} of {errand.name} in {errand.namespace}"
+        first = applying.first_line(PLACEMENT, what, written.id, ready.context, around)
+        with applying.world(written, 0.0, around) as world:
+            begun = {**first, "objects": list(docs), "away": away}
+            applying.carried(Placement(docs, ground, tell, away), begun, world, written, around)
     except Forbidden as error:
         from kubectl_eksdoc.cli import rights
 
@@ -170,3 +181,35 @@ def shown_or_created(ready: Ready, options: GlobalOptions, around: Surroundings)
 
 def _shown(ready: Ready, options: GlobalOptions, around: Surroundings, quiet: bool = False) -> Answer:
     return Answer("" if quiet else looks.answered(ready.manifests, options, around), exits.CLEAN)
+
+
+def again(change: Again, around: Surroundings) -> Answer:
+    """Objects that were begun to be created before: the others are created, or those that are there are deleted.
+
+    Raises:
+        LocalJournalError: this machine has no journal of it, or none that can be understood.
+        Drifted: it is of another cluster.
+        UsageError: what was typed is something else.
+        Forbidden, ClusterError: the server does not take it.
+    """
+    from kubectl_eksdoc.changes.engine import go_on
+    from kubectl_eksdoc.changes.placement import Placement, Removal
+    from kubectl_eksdoc.wiring.changes import saved_change
+
+    saved = saved_change(around.edges.keeping(change.id, "", around.environ))
+    docs, away, context = saved.begun.get("objects"), saved.text("away"), saved.text("cluster", "context")
+    if not isinstance(docs, list):
+        raise LocalJournalError(f"the journal of change {change.id} cannot be understood: it names no objects")
+    applying.check_context(saved, change.options)
+    count, does = len(docs), "delete" if change.undo else "create"
+    around.note(f"{saved.text('what')}, begun at {saved.text('at')}:")
+    as_expected(change.given, count, does, OBJECTS)
+    if not change.given.yes:
+        typed_back(f"{change.id} {count}", f"to {does} {OBJECTS.said(count)} in {context}", around.ask)
+    ground, written = around.edges.open_placing(change.options.connection), applying.journal(change.id, around)
+    if change.undo:
+        done = applying.reverted(Removal(docs, ground, around.note, away), written, around)
+    else:
+        with applying.world(written, 0.0, around) as world:
+            done = go_on(Placement(docs, ground, around.note, away, again=True), world, saved.past)
+    return Answer("", exits.CLEAN if done.whole else exits.STOPPED)

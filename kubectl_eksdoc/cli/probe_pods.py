@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.cli import applying, exits, rights
+from kubectl_eksdoc.cli.applying import Again
+from kubectl_eksdoc.cli.confirming import typed_back
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.rights import Right
-from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import Drifted, Forbidden, LocalJournalError
+from kubectl_eksdoc.model.change_journal import TEST_PODS
 from kubectl_eksdoc.model.permissions import Permission
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.changes.owned_pods import F
+    from kubectl_eksdoc.model.api_objects import Doc
+    from kubectl_eksdoc.model.placing import Marks
 
 
 class ClockAround:
@@ -43,3 +52,63 @@ def tell_unread(unread: Iterable[str], command: str, around: Surroundings) -> No
     lost = {str(right): right.lost for right in rights.BY_COMMAND[command]}
     for each in unread:
         around.note(f"missing right {each}: {lost.get(each) or 'what it tells is unknown'}")
+
+
+def check_same(then: object, now: object) -> None:
+    """Raises Drifted: what would be made is not what was shown."""
+    if then != now:
+        raise Drifted(
+            "the nodes, or the pods that would be made, are not as they were when they were shown",
+            "Nothing was made. Check again.",
+        )
+
+
+def owned(
+    manifest: Doc, marks: Marks, what: str, context: str, around: Surroundings, run: Callable[[Callable[[], int]], F]
+) -> F:
+    """`manifest` of the ConfigMap that owns the pods; `run` makes them, and is given how often the process was told to
+    end. Raises: as `run`; JournalError: it cannot be written down, and nothing was made."""
+    from kubectl_eksdoc.changes.owned_pods import OwnedPods
+
+    written, meta = applying.new_journal(around), manifest["metadata"]
+    owner = {
+        "owner": meta["name"],
+        "namespace": meta["namespace"],
+        "label": marks.label,
+        "probe": meta["labels"][marks.label],
+    }
+    first = applying.first_line(TEST_PODS, what, written.id, context, around) | owner
+    with applying.world(written, 0.0, around) as world:
+        pods = OwnedPods(str(meta["name"]), lambda: run(world.told))
+        return applying.carried(pods, first, world, written, around).found
+
+
+def again(change: Again, around: Surroundings) -> Answer:
+    """Pods of a process that was killed, which are removed.
+
+    Raises:
+        LocalJournalError: this machine has no journal of them, or they are to be continued.
+        Drifted: they are of another cluster.
+        UsageError: what was typed is something else.
+    """
+    from kubectl_eksdoc.changes.owned_pods import OwnedPods
+    from kubectl_eksdoc.flows.metadata_probe import removed, still_there
+    from kubectl_eksdoc.model import coredns, metadata
+    from kubectl_eksdoc.model.placing import Owner
+    from kubectl_eksdoc.wiring.changes import saved_change
+
+    saved = saved_change(around.edges.keeping(change.id, "", around.environ))
+    owner, namespace, context = saved.text("owner"), saved.text("namespace"), saved.text("cluster", "context")
+    if not change.undo:
+        undo = f"What it left is removed by: kubectl eksdoc changes undo {change.id}"
+        raise LocalJournalError(f"{saved.text('what')} is not continued: run it again", undo)
+    applying.check_context(saved, change.options)
+    typed_back(f"{change.id}", f"to delete ConfigMap {owner} in {namespace} of {context} with its pods", around.ask)
+    marks = coredns.MARKS if saved.text("label") == coredns.MARKS.label else metadata.MARKS
+    ground = around.edges.open_ground(change.options.connection, namespace, marks)
+    gone = Owner(saved.text("probe"), owner, "")
+    pods = OwnedPods(owner, lambda: removed(gone, ground, ClockAround(around)))
+    done = applying.reverted(pods, applying.journal(change.id, around), around)
+    if not done.whole:
+        around.note(still_there(owner, namespace, done.found.left, done.found.not_removed))
+    return Answer("", exits.CLEAN if done.whole else exits.STOPPED)

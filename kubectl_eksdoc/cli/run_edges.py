@@ -37,8 +37,8 @@ from kubectl_eksdoc.wiring.runs import (
 )
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.changes.placement import PlacingGround
     from kubectl_eksdoc.flows.dns_measure import Dns
-    from kubectl_eksdoc.flows.placing import PlacingGround
     from kubectl_eksdoc.flows.ports import Field, ProbeGround, Runs, Trial
     from kubectl_eksdoc.flows.run.draining import Clock as RunClock
     from kubectl_eksdoc.kube.identity import AwsWanted

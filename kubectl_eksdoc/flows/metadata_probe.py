@@ -75,11 +75,11 @@ def owning(
         owner = _owned(ground, manifest, namespace)
         found = body(owner)
     except BaseException:
-        cleared = _removed(owner, ground, clock)
+        cleared = removed(owner, ground, clock)
         if cleared.not_removed or cleared.left:
             tell(still_there(name, namespace, cleared.left, cleared.not_removed))
         raise
-    return found, _removed(owner, ground, clock)
+    return found, removed(owner, ground, clock)
 
 
 def still_there(owner: str, namespace: str, left: Sequence[str], not_removed: str) -> str:
@@ -99,7 +99,8 @@ def _owned(ground: ProbeGround, manifest: Doc, namespace: str) -> Owner:
     raise ClusterError(f"nothing can be made in namespace {namespace}: {made.why}")
 
 
-def _removed(owner: Owner, ground: ProbeGround, clock: Clock) -> Cleared:
+def removed(owner: Owner, ground: ProbeGround, clock: Clock) -> Cleared:
+    """With its pods, for which the garbage collector is waited."""
     try:
         refused = ground.remove(owner)
         if refused is not None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubectl_eksdoc.errors import ClusterError, Drifted, Forbidden, Unauthorized
-from kubectl_eksdoc.kube.answers import Refused
+from kubectl_eksdoc.errors import ClusterError, ClusterRefused, Drifted, Forbidden, Unauthorized
 from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import JSON, MANAGER, Sent, refused
 from kubectl_eksdoc.kubernetes.api.statuses import Status
@@ -21,21 +20,27 @@ _RULE = re.compile(r"\{(?:APIGroups:\[([^]]*)\], Resources|NonResourceURLs):\[([
 
 
 class Placing:
-    """A `flows.placing.PlacingGround`. Mutable: it holds connections."""
+    """A `changes.placement.PlacingGround`. Mutable: it holds connections."""
 
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
 
     def create(self, doc: Doc, dry: bool = False) -> NotPlaced | None:
-        """As `flows.placing.PlacingGround.create`."""
+        """As `changes.placement.PlacingGround.create`."""
         query = {**MANAGER, **({"dryRun": "All"} if dry else {})}
         sent = self._sender.send("POST", _path(doc), query, doc, JSON)
         return None if sent.ok else _not_placed(sent, doc)
 
     def there(self, doc: Doc) -> Doc | None:
-        """As `flows.placing.PlacingGround.there`."""
+        """As `changes.placement.PlacingGround.there`."""
         sent = self._sender.send("GET", f"{_path(doc)}/{text_at(doc, 'metadata', 'name')}", {}, None)
         return sent.doc if sent.ok else None
+
+    def remove(self, doc: Doc) -> NotPlaced | None:
+        """As `changes.placement.PlacingGround.remove`."""
+        path = f"{_path(doc)}/{text_at(doc, 'metadata', 'name')}"
+        sent = self._sender.send("DELETE", path, {"propagationPolicy": "Background"}, None)
+        return None if sent.ok or sent.code == 404 else _not_placed(sent, doc, "delete")
 
 
 def _path(doc: Doc) -> str:
@@ -45,8 +50,8 @@ def _path(doc: Doc) -> str:
     return f"{root}/{resource.version}{inside}/{resource.plural}"
 
 
-def _not_placed(sent: Sent, doc: Doc) -> NotPlaced:
-    right = f"create {OF_KIND[doc['kind']].full_name}"
+def _not_placed(sent: Sent, doc: Doc, verb: str = "create") -> NotPlaced:
+    right = f"{verb} {OF_KIND[doc['kind']].full_name}"
     error = refused(sent, right, text_at(doc, "metadata", "namespace"))
     if isinstance(error, Unauthorized):
         raise Unauthorized(error.message, "Sign in again, and retry.")
@@ -117,7 +122,7 @@ class AppliedMaps:
                 f"it is unknown whether {what} was changed: {sent.said}",
                 f"Look: kubectl get configmap {name} -n {namespace} -o yaml",
             )
-        raise Refused(f"the API server does not take the change of {what}: {sent.said}", "Nothing was changed.")
+        raise ClusterRefused(f"the API server does not take the change of {what}: {sent.said}", "Nothing was changed.")
 
 
 def _conflicts(sent: Sent) -> tuple[Conflict, ...]:

@@ -102,12 +102,13 @@ class SavedChange:
 
     @property
     def state(self) -> State:
-        last = {str(each.get("entry")): each for each in self.entries}
-        if "undone" in last:
+        names = [each.get("entry") for each in self.entries]
+        if "undone" in names:
             return State.UNDONE
         if not self.past.tried:
             return State.UNCHANGED
-        ended = last.get("ended")
+        since = names.index("undoing") if "undoing" in names else 0
+        ended = next((each for each in self.entries[:since:-1] if each.get("entry") == "ended"), None)
         if ended is None or ended.get("left"):
             return State.OPEN
         return State.DONE if ended.get("whole") else State.FAILED

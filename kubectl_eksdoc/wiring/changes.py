@@ -12,8 +12,8 @@ from kubectl_eksdoc.model.metadata import MARKS
 from kubectl_eksdoc.wiring.runs import CONNECT_S, SILENCE_S, sender_of
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.changes.placement import PlacingGround
     from kubectl_eksdoc.flows.dns_measure import Dns
-    from kubectl_eksdoc.flows.placing import PlacingGround
     from kubectl_eksdoc.flows.ports import ProbeGround
     from kubectl_eksdoc.host.journals import ChangeJournalFile
     from kubectl_eksdoc.kube.config import Access

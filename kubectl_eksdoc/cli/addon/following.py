@@ -222,6 +222,9 @@ def undoing(saved: SavedChange, around: Surroundings) -> tuple[str, str, str]:
     if not path.exists():
         why = saved.text("wayBack") or f"{path} is not there"
         raise LocalJournalError(f"update {saved.id} cannot be reverted: {why}", "Update the add-on by hand.")
+    back = _way_back(saved.begun.get("wayBack", ""))
+    if not isinstance(back, str) and back.by_hand:
+        around.note(f"to be set by hand afterwards, as no value of that version sets them: {', '.join(back.by_hand)}")
     return saved.text("call", "addon"), saved.text("before", "version"), str(path)
 
 

@@ -16,8 +16,8 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import confirming, exits, in_cluster, opening
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.check.request import Request
-from kubectl_eksdoc.cli.confirming import Counted, Given
-from kubectl_eksdoc.cli.in_cluster import Inside, Ready, shown_or_created
+from kubectl_eksdoc.cli.confirming import Given
+from kubectl_eksdoc.cli.in_cluster import OBJECTS, Inside, Ready, shown_or_created
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
@@ -31,7 +31,6 @@ if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.render.roles import Manifests, Step
 
 COMMAND = f"check {in_cluster.IN_CLUSTER}"
-OBJECTS = Counted("object", "objects", "--expect-changes", "objects")
 NAMESPACE = "kube-system"
 SUPPRESSIONS = "suppressions.yaml"
 
@@ -195,7 +194,8 @@ def inside(request: Request, wanted: Wanted, checks: Sequence[Check], around: Su
 
     told = _of_aws(request, wanted, checks), *(() if wanted.fleet is not None else _opt_ins(request, wanted, checks))
     manifests = _manifests(wanted, who, errand, docs, reached, told)
-    return shown_or_created(Ready(COMMAND, wanted.how, errand, manifests, confirm, reached), options, around)
+    ready = Ready(COMMAND, wanted.how, errand, manifests, confirm, who.context, reached)
+    return shown_or_created(ready, options, around)
 
 
 def _granted(request: Request, wanted: Wanted, opted: Sequence[str], checks: Sequence[Check]) -> tuple[Permission, ...]:

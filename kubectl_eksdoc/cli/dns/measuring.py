@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from kubectl_eksdoc.cli import exits, opening, rights, values
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.confirming import CHANGES, Given, confirm
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, tell_unread
+from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, check_same, owned, tell_unread
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -276,8 +277,10 @@ def _dry(asking: _Asking, plan: MeasurePlan) -> Answer:
 
 
 def _measured(asking: _Asking, plan: MeasurePlan) -> Answer:
+    from kubectl_eksdoc.coredns_lameduck.measuring.plan import owner_manifest
     from kubectl_eksdoc.coredns_lameduck.measuring.result import Measured
-    from kubectl_eksdoc.flows.dns_measure import Edges, measured
+    from kubectl_eksdoc.flows.dns_measure import Edges, measured, prepared
+    from kubectl_eksdoc.model.coredns import MARKS
     from kubectl_eksdoc.render.dns_measure.report import MeasureReport
 
     around, options, given = asking.around, asking.options, asking.measure.flags
@@ -286,14 +289,26 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> Answer:
         check_allowed(_needed(plan), options, around)
         looks.show(MeasureReport(asking.cluster, plan, given), options, around)
         confirm(asking.cluster.identity, plan.changes, "make or end", asking.measure.given, around.ask, of=CHANGES)
-        with around.edges.told_to_stop() as told:
+        nodes = around.open_reader(SourceChoice(), options.connection, None).read((kinds.NODES,)).nodes
+        check_same(_made(plan), _made(prepared(nodes, asking.ground, asking.dns, plan.ident, plan.manner)))
+
+        def run(told: Callable[[], int]) -> Measured:
             edges = Edges(asking.ground, asking.dns, ClockAround(around), told, around.note)
-            found = measured(plan, asking.program, edges)
+            return measured(plan, asking.program, edges)
+
+        manifest, context = owner_manifest(plan, asking.program), asking.cluster.identity.context
+        what = f"{COMMAND}={plan.manner.happening.value} with {CHANGES.said(len(plan.pods))}"
+        found = owned(manifest, MARKS, what, context, around, run)
     view = MeasureReport(asking.cluster, plan, given, found)
     text = looks.answered(view, options, around)
     _keep(asking, plan, found)
     code = opening.code(view.findings, asking.measure.accepted)
     return Answer(text, exits.INTERRUPTED if found.interrupted else code)
+
+
+def _made(plan: MeasurePlan) -> object:
+    """What is made and what goes, which must not be another than was shown."""
+    return plan.pods, [each.name for each in plan.affected], plan.workload and plan.workload.uid
 
 
 def _keep(asking: _Asking, plan: MeasurePlan, found: Measured) -> None:

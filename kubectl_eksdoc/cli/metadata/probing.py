@@ -13,7 +13,7 @@ from kubectl_eksdoc.cli.confirming import NODES, Given, confirm
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.options import dry_from, given_from
-from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, tell_unread
+from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, check_same, owned, tell_unread
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import AwsError, Forbidden, UsageError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.imds_probe.probing.pods import Manner
     from kubectl_eksdoc.model.aws.machines import MetadataOptions
     from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.model.kinds import Resource
 
 
 # The flags of ``imds-probe --active``: on which nodes, with which pods, how it is confirmed.
@@ -182,7 +183,7 @@ def _read(asking: _Asking) -> _Read:
     from kubectl_eksdoc.session.session import AwsUse
 
     request, around = asking.request, asking.around
-    needs = replace(NEEDS, kinds=(kinds.NODES, kinds.PODS) if request.pod else (kinds.NODES,))
+    needs = replace(NEEDS, kinds=_kinds(request))
     try:
         session = opening.opened(request, around, needs)
     except (AwsError, UsageError) as error:
@@ -199,6 +200,10 @@ def _read(asking: _Asking) -> _Read:
     known = {name: options for name, options in services.items() if isinstance(options, MetadataOptions)}
     denied = [each for each in services.values() if isinstance(each, Unknown) and each.missing]
     return _Read(cluster, known, session.calls, unasked=denied[0].why if denied else "")
+
+
+def _kinds(request: Request) -> tuple[Resource, ...]:
+    return (kinds.NODES, kinds.PODS) if request.pod else (kinds.NODES,)
 
 
 def _manner(asking: _Asking) -> Manner:
@@ -241,7 +246,9 @@ def _dry(asking: _Asking, read: _Read) -> Answer:
 
 def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
     from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
+    from kubectl_eksdoc.imds_probe.probing.pods import owner_manifest
     from kubectl_eksdoc.imds_probe.probing.result import Probed
+    from kubectl_eksdoc.model.metadata import MARKS
     from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
 
     options, around, cluster = asking.request.options, asking.around, read.cluster
@@ -258,8 +265,19 @@ def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
         check_allowed([(right, namespace) for right in needed], options, around)
         looks.show(ActiveReport(cluster, plan, asking.given), options, around)
         confirm(cluster.identity, len(plan.nodes), "probe", asking.active.given, around.ask)
-        with around.edges.told_to_stop() as told:
-            found = probed(plan, ground, ClockAround(around), told, around.note, read.options)
+        now = around.open_reader(asking.request.source, options.connection, None).read(_kinds(asking.request))
+        nodes = reading.scope(asking.request).of(now).nodes
+        again = prepared(nodes, ground, probe, plan.manner, every=_every(asking))
+        check_same((plan.pods, plan.no_host), (again.pods, again.no_host))
+        clock = ClockAround(around)
+        found = owned(
+            owner_manifest(probe, plan.manner),
+            MARKS,
+            f"{COMMAND} on {NODES.said(len(plan.nodes))}",
+            cluster.identity.context,
+            around,
+            lambda told: probed(plan, ground, clock, told, around.note, read.options),
+        )
     else:
         found = Probed((), "")
     report = ActiveReport(cluster, plan, asking.given, found)

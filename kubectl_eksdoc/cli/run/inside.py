@@ -92,6 +92,7 @@ def inside(
         lambda: confirming.confirm(
             read.cluster.identity, read.nodes, "have a Job drain", given, around.ask, read.past_budgets
         ),
+        read.cluster.identity.context,
         reached,
         dry,
     )

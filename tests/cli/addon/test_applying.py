@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,6 +78,28 @@ def test_as_asked_resets_what_was_foretold_and_the_journal_is_its_owners_alone(a
     back = json.loads(next(journal.parent.glob("*.values-of-before.json")).read_text())
     assert back["env"]["ENABLE_POD_ENI"] == "true"
     assert ran.out.rstrip().endswith(f"Journal: {journal}")
+
+
+@pytest.mark.long
+def test_an_update_is_listed_and_reverted(ann: Desk) -> None:
+    flags = ("--as-asked", "--resolve-conflicts", "OVERWRITE")
+    ann.types = f"vpc-cni {NEW}\nprod {changes(ann, *flags)}\n"
+    assert ann.apply(*flags).code in (0, 5)
+    assert (ann.env, ann.service.version) == (("false", "false"), NEW)
+    (change,) = json.loads(ann.changes("-o", "json").out)["changes"]
+    assert (change["kind"], change["state"], change["cluster"]) == ("addon-update", "done", "prod")
+    ann.aws.eks().addon("prod", "vpc-cni")["addonVersion"] = NEW
+    ann.types = ""
+    shown = ann.changes("undo", change["id"])
+    assert shown.code == 2 and "→ v1.12.0-eksbuild.1 with NONE" in shown.err, shown.err
+    (count,) = re.findall(r"(\d+) fields? (?:is|are) predicted to change", shown.err)
+    ann.types = f"vpc-cni {OLD}\nprod {count}\n"
+    undone = ann.changes("undo", change["id"])
+    assert undone.code in (0, 1, 5), undone.err
+    assert (ann.env[0], ann.service.version) == ("true", OLD)
+    assert "no value of that version sets them" in undone.err and "DISABLE_TCP_EARLY_DEMUX" in undone.err
+    states = {each["id"]: each["state"] for each in json.loads(ann.changes("-o", "json").out)["changes"]}
+    assert states.pop(change["id"]) == "undone" and set(states.values()) == {"done"}
 
 
 @pytest.mark.long

@@ -59,8 +59,14 @@ class Desk:
     environ: dict[str, str] = field(default_factory=dict)
 
     def run(self, *argv: str) -> Ran:
+        return self._run("addon-diff", "vpc-cni", *argv)
+
+    def changes(self, *argv: str) -> Ran:
+        return self._run("changes", *argv)
+
+    def _run(self, *argv: str) -> Ran:
         out, err = io.StringIO(), io.StringIO()
-        words = ["addon-diff", "vpc-cni", *argv, "--kubeconfig", self.config]
+        words = [*argv, "--kubeconfig", self.config]
         code = run(words, out, err, around=self._around(out, err))
         return Ran(code, out.getvalue(), err.getvalue())
 

@@ -61,8 +61,14 @@ class Desk:
     environ: dict[str, str] = field(default_factory=dict)
 
     def run(self, *argv: str) -> Ran:
+        return self._run("coredns-lameduck", *argv)
+
+    def changes(self, *argv: str) -> Ran:
+        return self._run("changes", *argv)
+
+    def _run(self, *argv: str) -> Ran:
         out, err = io.StringIO(), io.StringIO()
-        words = ["coredns-lameduck", *argv, "--kubeconfig", self.config]
+        words = [*argv, "--kubeconfig", self.config]
         code = run(words, out, err, around=self._around(out, err))
         return Ran(code, out.getvalue(), err.getvalue())
 

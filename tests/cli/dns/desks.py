@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import jsonschema
@@ -17,8 +18,9 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.render import schemas
 from tests.builders import a_cluster
+from tests.cli.addon.updated import _Typist as Typist
 from tests.cli.run.served import Said
-from tests.cli.running import FakeSource, Ran, Terminal
+from tests.cli.running import FakeSource, Ran
 from tests.flows.dns_worlds import NODES, Ground, World
 
 COMMAND = "coredns-lameduck"
@@ -26,13 +28,15 @@ COMMAND = "coredns-lameduck"
 
 @dataclass
 class Desk:
-    """Somebody at a terminal who `types`. Mutable: so is the world."""
+    """Somebody at a terminal who `types`; `happens`: before. Mutable: so is the world."""
 
     world: World = field(default_factory=World)
     types: str = ""
     lacks: Callable[[Sequence[Permission]], tuple[Permission, ...]] = lambda asked: ()
     told: Callable[[], int] = lambda: 0
     nodes: Sequence[Any] = NODES
+    happens: Callable[[], object] = lambda: None
+    home: Any = field(default_factory=TemporaryDirectory)
 
     def run(self, *argv: str, **environ: str) -> Ran:
         out, err = Said(), Said()
@@ -52,7 +56,8 @@ class Desk:
             new_probe_id=lambda: "cafe",
             packed_asker=lambda: b"program",
         )
-        stdin = Terminal(self.types) if self.types else None
+        stdin = Typist(self.types, self.happens) if self.types else None
+        environ = {"HOME": self.home.name, **environ}
         around = Surroundings(
             out, err, environ, open_reader=source.open, stdin=stdin, run_edges=edges, sleep=world.sleep
         )

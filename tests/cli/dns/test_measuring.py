@@ -58,6 +58,14 @@ def test_as_data() -> None:
     assert found["metadata"]["options"]["measure"] == "rollout"
 
 
+def test_what_changes_while_it_is_typed_is_not_what_was_shown() -> None:
+    desk = Desk(types="prod 4\n")
+    desk.happens = lambda: desk.world.pods.pop()
+    ran = desk.run(ROLLOUT)
+    assert ran.code == 7 and "not as they were when they were shown" in ran.err, ran.err
+    assert desk.world.made == {} and desk.world.done == []
+
+
 @pytest.mark.parametrize("typed", ["\n", "prod\n", "prod 3\n", "yes\n"])
 def test_nothing_is_made_unless_it_is_typed(typed: str) -> None:
     desk = Desk(types=typed)

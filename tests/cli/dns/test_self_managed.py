@@ -97,6 +97,23 @@ def test_it_is_taken_where_that_is_meant_and_every_pod_runs_it(ann: Desk) -> Non
 
 
 @pytest.mark.long
+def test_it_is_reverted_unless_another_client_changed_it_since(ann: Desk) -> None:
+    before = ann.corefile
+    assert ann.apply("--set", "lameduck=20s", "--force-conflicts", *YES).code == 0
+    (journal,) = ann.journals()
+    ann.types = "prod 1\n"
+    undone = ann.changes("undo", journal.stem)
+    assert undone.code == 0 and ann.corefile == before, undone.err
+    assert "the Corefile as it was before" in undone.err
+    told = json.loads(ann.changes("-o", "json").out)["changes"]
+    assert [each["state"] for each in told] == ["done", "undone"]
+    assert ann.apply("--set", "lameduck=20s", *YES).code == 0
+    ann.edits(lambda text: text.replace("cache 30", "cache 31"))
+    undone = ann.changes("undo", ann.journals()[-1].stem)
+    assert undone.code == 7 and "another client has changed it since" in undone.err and "cache 31" in ann.corefile
+
+
+@pytest.mark.long
 def test_what_a_killed_run_has_done_is_decided_by_the_live_corefile(ann: Desk) -> None:
     """It was killed between its journal and the write, or behind the write."""
     assert ann.apply("--set", "lameduck=20s", "--force-conflicts", *YES).code == 0

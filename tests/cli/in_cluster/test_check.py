@@ -181,6 +181,30 @@ def test_it_is_created_once_and_never_written_over(api: Api, ann: Machine) -> No
     assert ran.code == 0, ran.err
 
 
+def test_what_comes_while_it_is_typed_is_not_written_over(api: Api, ann: Machine) -> None:
+    meta = {"name": "eksdoc-check", "namespace": "kube-system", "uid": "u", "creationTimestamp": "2026-11-20T08:00:00Z"}
+    theirs = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta}
+    ann.types, ann.before_typing = "lab 8\n", lambda: api.now(lambda plane: plane.load("serviceaccounts", [theirs]))
+    ran = ann.run(*DAILY, "--apply")
+    assert ran.code == 7 and "something of the same name came since it was shown" in ran.err, ran.err
+    assert ours(api) == {"serviceaccounts/eksdoc-check"}
+
+
+def test_what_was_created_is_listed_and_deleted_again(api: Api, ann: Machine) -> None:
+    assert ann.run(*DAILY, "--apply", "--yes", "--expect-changes", "8").code == 0
+    (change,) = json.loads(ann.run("changes", "-o", "json").out)["changes"]
+    assert (change["kind"], change["state"], change["context"]) == ("in-cluster", "done", "lab")
+    undo = ("changes", "undo", change["id"])
+    other = ann.run(*undo, "--context", "elsewhere")
+    assert other.code == 7 and "is of context lab" in other.err and len(ours(api)) == 5
+    ann.types = "no\n"
+    assert ann.run(*undo).code == 2 and len(ours(api)) == 5
+    ann.types = f"{change['id']} 8\n"
+    ran = ann.run(*undo)
+    assert ran.code == 0 and ours(api) == set(), ran.err
+    assert json.loads(ann.run("changes", "-o", "json").out)["changes"][0]["state"] == "undone"
+
+
 def test_one_that_waits_for_ever_ends_so_that_the_next_may_begin(ann: Machine) -> None:
     spec = shown(ann)[-1]["spec"]
     assert spec["concurrencyPolicy"] == "Forbid" and spec["jobTemplate"]["spec"]["activeDeadlineSeconds"] == 3600

@@ -293,3 +293,33 @@ def test_the_demo_can_be_shown_only() -> None:
 def test_flags_that_do_not_go_together(words: tuple[str, ...], said: str) -> None:
     ran = run_cli("imds-probe", *words)
     assert ran.code == 2 and said in ran.err
+
+
+def test_a_node_that_goes_while_it_is_typed(desk: Opened) -> None:
+    at = desk()
+
+    def goes(plane: Any) -> None:
+        plane.store.remove(plane.registry.get("nodes", ("", "green-0")))
+
+    at.machine.before_typing = lambda: at.api.now(goes)
+    ran = at.machine.run("imds-probe", "--active")
+    assert ran.code == 7 and "not as they were when they were shown" in ran.err, ran.err
+    at.nothing_left()
+
+
+def test_pods_of_a_process_that_was_killed_are_listed_and_removed(desk: Opened) -> None:
+    at = desk()
+    assert at.machine.run("imds-probe", "--active").code in (0, 1)
+    (journal,) = (at.machine.home / ".local/state/eksdoc/changes").glob("*.jsonl")
+    lines = journal.read_text().splitlines(keepends=True)
+    assert [json.loads(line)["entry"] for line in lines] == ["begun", "asking", "asked", "ended"]
+    journal.write_text("".join(lines[:2]))
+    (change,) = json.loads(at.machine.run("changes", "-o", "json").out)["changes"]
+    assert (change["kind"], change["state"]) == ("test-pods", "open") and "imds-probe --active" in change["what"]
+    resumed = at.machine.run("changes", "resume", journal.stem)
+    assert resumed.code == 6 and "run it again" in resumed.err and f"changes undo {journal.stem}" in resumed.err
+    at.machine.types = f"{journal.stem}\n"
+    undone = at.machine.run("changes", "undo", journal.stem)
+    assert undone.code == 0, undone.err
+    assert json.loads(at.machine.run("changes", "-o", "json").out)["changes"][0]["state"] == "undone"
+    at.nothing_left()

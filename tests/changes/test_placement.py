@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
 
-from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, UsageError
-from kubectl_eksdoc.flows.placing import placed, tried
+from kubectl_eksdoc.changes.engine import World, carry_out
+from kubectl_eksdoc.changes.placement import Placement, tried
+from kubectl_eksdoc.errors import ClusterError, Drifted, Forbidden, Unauthorized, UsageError
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.placing import NotPlaced
+from tests.addon.updating import Kept, Time
 
 AWAY = "kubectl delete everything"
 LABELS = {"mine": "yes"}
@@ -44,6 +46,16 @@ class Ground:
 
     def there(self, doc: Doc) -> Doc | None:
         return self.holds.get(doc["kind"])
+
+    def remove(self, doc: Doc) -> NotPlaced | None:
+        self.holds.pop(doc["kind"])
+        return None
+
+
+def placed(docs: Sequence[Doc], ground: Ground, tell: Callable[[str], object], away: str) -> None:
+    time = Time()
+    world = World(Kept(), time, time.sleep, lambda: 0, tell, 0.0)
+    carry_out(Placement(docs, ground, tell, away), {}, world)
 
 
 def ours(found: Doc) -> bool:
@@ -114,3 +126,11 @@ def test_broken_off_half_way_it_is_said_what_is_there(error: BaseException, last
         placed(DOCS, Ground(refuses), said.append, AWAY)
     there = f"serviceaccount/a, clusterrole.rbac.authorization.k8s.io/a{last}"
     assert said[-1] == f"broken off. There is by now: {there}. Take it away: {AWAY}"
+
+
+def test_what_came_since_it_was_shown_is_not_written_over() -> None:
+    taken = NotPlaced("the server answered 409", taken=True)
+    ground = Ground(lambda kind, dry: taken if kind == "Job" and not dry else None)
+    with pytest.raises(Drifted, match="something of the same name came since it was shown: job.batch/a") as caught:
+        placed(DOCS, ground, lambda line: None, AWAY)
+    assert caught.value.exit_code == 7 and "serviceaccount/a" in caught.value.hint and AWAY in caught.value.hint

@@ -1,0 +1,311 @@
+"""kill -9 at every write of every kind of change: what is there is all that a later process has, to resume and to undo.
+
+Each kind is a `Lab`: a world in memory with a way to begin the change, to continue it and to revert it by its journal
+alone. The journal is a file; the process dies before, or behind, each of its lines in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from kubectl_eksdoc.addon_diff.read import Prepared
+from kubectl_eksdoc.addon_diff.run.way_back import WayBack
+from kubectl_eksdoc.changes.addon_update import UPDATE, AddonUpdate
+from kubectl_eksdoc.changes.dns_change import CONFIG_MAP, After, DnsChange, Looking, MapApply
+from kubectl_eksdoc.changes.engine import Journal, World, carry_out, go_on
+from kubectl_eksdoc.changes.owned_pods import OwnedPods
+from kubectl_eksdoc.changes.placement import Placement, Removal
+from kubectl_eksdoc.flows.metadata_probe import Cleared
+from kubectl_eksdoc.host.journals import ChangeJournalFile, read_change
+from kubectl_eksdoc.imds_probe.run import class_reverting, from_doc, group_reverting, reverting, to_doc
+from kubectl_eksdoc.model.api_objects import Applied, Conflicting, Doc
+from kubectl_eksdoc.model.change_journal import SavedChange, State
+from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
+from kubectl_eksdoc.model.placing import NotPlaced
+from tests.addon.test_updating import env, incident
+from tests.addon.updating import ID, Time
+from tests.addon.updating import Case as AddonCase
+from tests.changes import fixed
+
+IDENT = "20261120-093000-4f2a"
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+class Lab(Protocol):
+    def begin(self, journal: Journal) -> None: ...
+
+    def resume(self, saved: SavedChange, journal: Journal) -> bool:
+        """False: the change was never made, and is not made by this either."""
+        ...
+
+    def undo(self, saved: SavedChange) -> None: ...
+
+    @property
+    def now(self) -> object:
+        """What is changed, as it is."""
+        ...
+
+    @property
+    def sent(self) -> list[str]:
+        """None of them must be sent twice."""
+        ...
+
+
+class Dying:
+    """A journal whose process is killed before, or `behind`, its line of that number."""
+
+    def __init__(self, folder: Path, at: int, behind: bool) -> None:
+        self._file, self._at, self._behind, self._count = ChangeJournalFile(folder, IDENT), at, behind, 0
+
+    def write(self, entry: Doc) -> None:
+        self._count += 1
+        if self._count == self._at and not self._behind:
+            raise Killed
+        self._file.write(entry)
+        if self._count == self._at:
+            raise Killed
+
+
+def world(journal: Journal, time: Time) -> World:
+    return World(journal, time, time.sleep, lambda: 0, lambda line: None, 3600.0)
+
+
+class Fix:
+    """A fix of the metadata service."""
+
+    def __init__(self, act: Act) -> None:
+        self.act, self.case = act, fixed.Case(act)
+
+    def begin(self, journal: Journal) -> None:
+        edges = world(journal, self.case.time)
+        begun = {"act": to_doc(self.act), "token": fixed.TOKEN}
+        carry_out(self.case.kind(self.act, fixed.TOKEN, edges), begun, edges)
+
+    def resume(self, saved: SavedChange, journal: Journal) -> bool:
+        edges = world(journal, self.case.time)
+        kind = self.case.kind(from_doc(saved.begun["act"]), saved.begun["token"], edges)
+        assert go_on(kind, edges, saved.past).whole
+        return True
+
+    def undo(self, saved: SavedChange) -> None:
+        self.case.time.s += 200  # what was sent is in force, whoever sent it
+        self.case.classes.dry = 0
+        past, aws = saved.past, self.case.aws
+        act = from_doc(saved.begun["act"])
+        back: Act | None = None
+        match act:
+            case OnInstances(each):
+                back = reverting(act, past.tried, aws.instances([one.instance for one in each]))
+            case OnTemplate():
+                number = int(str(past.answer("version", "number") or 0))
+                if "update" in past.tried and aws.group("own").template == replace(REF, version=str(number)):
+                    back = group_reverting(act, number, ("n7",))
+            case OnClass() if "EC2NodeClass default" in past.tried:
+                back = class_reverting(act, ("n0",)) if self.now == 2 else None
+        if back is not None and back.nodes:
+            edges = world(fixed.Kept(), self.case.time)
+            assert carry_out(self.case.kind(back, "eksdoc-r-2", edges), {}, edges).whole
+
+    @property
+    def now(self) -> object:
+        if isinstance(self.act, OnInstances):
+            return [getattr(each, "options").hop_limit for each in self.case.aws.held.values()]  # noqa: B009
+        if isinstance(self.act, OnTemplate):
+            return self.case.aws.group("own").template
+        assert isinstance(self.case.classes.doc, dict)
+        return self.case.classes.doc["spec"]["metadataOptions"]["httpPutResponseHopLimit"]
+
+    @property
+    def sent(self) -> list[str]:
+        return self.case.aws.asked
+
+
+REF = fixed.GROUP.template
+assert REF is not None
+
+
+class Addon:
+    """An update of an add-on, which resets what people have set."""
+
+    def __init__(self) -> None:
+        self.case = incident("OVERWRITE", as_asked=True)
+        self.ready: Prepared = self.case.ready()
+
+    def begin(self, journal: Journal) -> None:
+        edges, what = world(journal, self.case.time), self.case.following(self.ready)
+        update = AddonUpdate(self.case.call(self.ready), what, self.case.ports(), edges)
+        carry_out(update, {}, edges)
+
+    def resume(self, saved: SavedChange, journal: Journal) -> bool:
+        ident = saved.past.answer(UPDATE, "update") or (ID if self.case.eks.calls else "")  # by EKS's list
+        if UPDATE not in saved.past.tried or not ident:
+            return False
+        edges, what = world(journal, self.case.time), self.case.following(self.ready)
+        assert go_on(AddonUpdate(str(ident), what, self.case.ports(), edges), edges, saved.past).whole
+        return True
+
+    def undo(self, saved: SavedChange) -> None:
+        if not self.resume(saved, fixed.Kept()):
+            return
+        back = self.ready.back
+        assert isinstance(back, WayBack)
+        assert AddonCase(self.case.service, back.version, "OVERWRITE", back.values).done().whole
+
+    @property
+    def now(self) -> object:
+        return self.case.service.version, env(self.case)
+
+    @property
+    def sent(self) -> list[str]:
+        return [str(call.version) for call in self.case.eks.calls]
+
+
+@dataclass
+class Corefile:
+    """The ConfigMap of a CoreDNS that EKS does not manage. Mutable."""
+
+    now: object = "before"
+    sent: list[str] = field(default_factory=list)
+
+    def apply(self, doc: Doc, force: bool = False, dry: bool = False) -> Applied | Conflicting:
+        self.now = doc["text"]
+        self.sent.append(doc["text"])
+        return Applied(doc)
+
+    def _change(self, config: Doc | None) -> DnsChange:
+        nowhere = Looking(After(), {}, 0.0, None, 0.0, False)  # type: ignore[arg-type]
+        return DnsChange(MapApply(config, False, self), nowhere)
+
+    def begin(self, journal: Journal) -> None:
+        carry_out(self._change({"text": "after"}), {}, world(journal, Time()))
+
+    def resume(self, saved: SavedChange, journal: Journal) -> bool:
+        made = CONFIG_MAP in saved.past.tried and self.now == "after"
+        return made and go_on(self._change(None), world(journal, Time())).whole
+
+    def undo(self, saved: SavedChange) -> None:
+        if CONFIG_MAP in saved.past.tried and self.now == "after":
+            carry_out(self._change({"text": "before"}), {}, world(fixed.Kept(), Time()))
+
+
+@dataclass
+class Objects:
+    """Objects of a Job in the cluster. Mutable."""
+
+    there_now: dict[str, Doc] = field(default_factory=dict)
+    sent: list[str] = field(default_factory=list)
+
+    docs = tuple({"kind": kind, "metadata": {"name": "a", "labels": {"mine": "yes"}}} for kind in ("ConfigMap", "Job"))
+
+    def create(self, doc: Doc, dry: bool = False) -> NotPlaced | None:
+        if doc["kind"] in self.there_now:
+            return NotPlaced("the server answered 409", taken=True)
+        self.there_now[doc["kind"]] = doc
+        self.sent.append(doc["kind"])
+        return None
+
+    def there(self, doc: Doc) -> Doc | None:
+        return self.there_now.get(doc["kind"])
+
+    def remove(self, doc: Doc) -> NotPlaced | None:
+        del self.there_now[doc["kind"]]
+        return None
+
+    def begin(self, journal: Journal) -> None:
+        made = Placement(self.docs, self, lambda line: None, "kubectl delete")
+        carry_out(made, {"objects": list(self.docs)}, world(journal, Time()))
+
+    def resume(self, saved: SavedChange, journal: Journal) -> bool:
+        made = Placement(saved.begun["objects"], self, lambda line: None, "kubectl delete", again=True)
+        return go_on(made, world(journal, Time()), saved.past).whole
+
+    def undo(self, saved: SavedChange) -> None:
+        removal = Removal(saved.begun["objects"], self, lambda line: None, "kubectl delete")
+        assert go_on(removal, world(fixed.Kept(), Time())).whole
+
+    @property
+    def now(self) -> object:
+        return sorted(self.there_now)
+
+
+@dataclass
+class Pods:
+    """Pods that ask something, and are removed; the process dies while they are there, too. Mutable."""
+
+    dies: bool = False
+    now: object = ""
+    sent: list[str] = field(default_factory=list)
+
+    def begin(self, journal: Journal) -> None:
+        def run() -> Cleared:
+            self.now = "there"
+            self.sent.append("pods")
+            if self.dies:
+                raise Killed
+            self.now = ""
+            return Cleared("eksdoc-1")
+
+        carry_out(OwnedPods("eksdoc-1", run), {"owner": "eksdoc-1"}, world(journal, Time()))
+
+    def resume(self, saved: SavedChange, journal: Journal) -> bool:
+        return False
+
+    def undo(self, saved: SavedChange) -> None:
+        def removed() -> Cleared:
+            self.now = ""
+            return Cleared(saved.text("owner"))
+
+        assert go_on(OwnedPods(saved.text("owner"), removed), world(fixed.Kept(), Time())).whole
+
+
+LABS: Mapping[str, Callable[[], Lab]] = {
+    "options of instances": lambda: Fix(fixed.instances(3)),
+    "launch template": lambda: Fix(fixed.TEMPLATE),
+    "node class": lambda: Fix(fixed.CLASS),
+    "Corefile": Corefile,
+    "objects in the cluster": Objects,
+    "pods": Pods,
+    "pods that are there": lambda: Pods(dies=True),
+    "add-on": Addon,
+}
+
+
+@pytest.mark.parametrize("behind", [False, True])
+@pytest.mark.parametrize(
+    "kind", [pytest.param(each, marks=pytest.mark.long) if each == "add-on" else each for each in LABS]
+)
+def test_killed_at_every_write(kind: str, behind: bool, tmp_path: Path) -> None:
+    for at in count(1):
+        before = LABS[kind]().now
+        for verb in ("resume", "undo"):
+            lab, folder = LABS[kind](), tmp_path / f"{at}-{verb}"
+            try:
+                lab.begin(Dying(folder, at, behind))
+                assert at > 3, "begun, asking and asked, at least"
+                return
+            except Killed:
+                pass
+            if not (folder / f"{IDENT}.jsonl").exists():
+                assert lab.now == before and not lab.sent, "what is not written down is not sent"
+                continue
+            saved = read_change(folder, IDENT)
+            assert saved.state is State.OPEN or not saved.past.tried or (behind and saved.state is State.DONE)
+            if verb == "undo":
+                lab.undo(saved)
+                assert lab.now == before, (at, saved.entries)
+            elif lab.resume(saved, ChangeJournalFile(folder, IDENT)):
+                assert lab.now != before and len(lab.sent) == len({*lab.sent}), "nothing is sent twice"
+                assert read_change(folder, IDENT).state is State.DONE
+            elif kind != "pods that are there":
+                assert lab.now == before, "it was never made"
+        if kind == "pods that are there" and at > 2:
+            return
