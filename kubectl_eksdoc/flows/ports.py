@@ -36,14 +36,6 @@ class AddonEks(Protocol):
     def addon(self) -> Addon | Unknown | Absent: ...
 
 
-class UpdateJournal(Protocol):
-    """Where an update of an add-on or a fix writes down what it intends, before it is done, and what came of it."""
-
-    def write(self, entry: Doc) -> None:
-        """It is kept when it returns. Raises JournalError: it is not, or nobody knows."""
-        ...
-
-
 class Field(Protocol):
     """The cluster that is drained, and the user's hooks: what is asked is answered by news, together with what changes
     in it."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
-from typing import Any
 
 from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
-from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions
+from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, NodeGroup
 from kubectl_eksdoc.model.change_journal import Became, Part
+from kubectl_eksdoc.model.knowledge import made, told_of
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
 
 # What became of each part of a fix, by what is read again.
@@ -192,47 +192,17 @@ def reverting(act: OnInstances, tried: Set[str], now: Mapping[str, Instance | Ab
 # What is done, as a journal keeps it: so that who comes later can go on with it, or go back.
 
 
+_ON: Mapping[str, type[OnInstances | OnTemplate | OnClass]] = {
+    "instances": OnInstances,
+    "template": OnTemplate,
+    "class": OnClass,
+}
+
+
 def to_doc(act: Act) -> Doc:
     """As JSON has it."""
-    match act:
-        case OnInstances(each):
-            return {"on": "instances", "each": [_set_to_doc(one) for one in each]}
-        case OnTemplate():
-            return {
-                "on": "template",
-                "group": act.group,
-                "template": act.id,
-                "source": act.source,
-                "before": _said_to_doc(act.before),
-                "hopLimit": act.hop_limit,
-                "version": act.version,
-                "release": act.release,
-                "nodes": list(act.nodes),
-                "switch": act.switch,
-                "to": act.to,
-            }
-        case OnClass():
-            return {
-                "on": "class",
-                "name": act.name,
-                "before": act.before,
-                "hopLimit": act.hop_limit,
-                "nodes": list(act.nodes),
-                "switch": act.switch,
-                "off": act.off,
-            }
-
-
-def _set_to_doc(one: SetOptions) -> Doc:
-    before = one.before
-    was = {"tokens": before.tokens, "hopLimit": before.hop_limit, "endpoint": before.endpoint, "ipv6": before.ipv6}
-    wanted = {"hopLimit": one.hop_limit, "endpoint": one.endpoint}
-    return {"node": one.node, "instance": one.instance, "before": was, **wanted}
-
-
-def _said_to_doc(said: SaidOptions) -> Doc:
-    told = {"hopLimit": said.hop_limit, "endpoint": said.endpoint, "ipv6": said.ipv6, "tags": said.tags}
-    return {"tokens": said.tokens, **told}
+    on = next(name for name, of in _ON.items() if isinstance(act, of))
+    return {"on": on, **told_of(act)}
 
 
 def from_doc(doc: Doc) -> Act:
@@ -240,37 +210,4 @@ def from_doc(doc: Doc) -> Act:
     Raises:
         KeyError, TypeError, ValueError: it is none of `to_doc`.
     """
-    on = doc["on"]
-    if on == "instances":
-        return OnInstances(tuple(_set_from_doc(each) for each in _list(doc["each"])))
-    nodes = tuple(map(str, _list(doc["nodes"])))
-    if on == "template":
-        text = {key: str(doc[key]) for key in ("group", "template", "version", "release")}
-        before, source, hops = _said_from_doc(doc["before"]), int(doc["source"]), int(doc["hopLimit"])
-        release, switch, to = text["release"], bool(doc["switch"]), int(doc.get("to", 0))
-        return OnTemplate(
-            text["group"], text["template"], source, before, hops, text["version"], release, nodes, switch, to
-        )
-    if on == "class":
-        was, wanted = (None if doc[key] is None else int(doc[key]) for key in ("before", "hopLimit"))
-        return OnClass(str(doc["name"]), was, wanted, nodes, bool(doc["switch"]), bool(doc.get("off", False)))
-    raise ValueError(f"nothing is done on {on!r}")
-
-
-def _set_from_doc(doc: Doc) -> SetOptions:
-    was = doc["before"]
-    before = MetadataOptions(str(was["tokens"]), int(was["hopLimit"]), bool(was["endpoint"]), bool(was["ipv6"]))
-    wanted = int(doc["hopLimit"]), bool(doc.get("endpoint", True))
-    return SetOptions(str(doc["node"]), str(doc["instance"]), before, *wanted)
-
-
-def _said_from_doc(doc: Doc) -> SaidOptions:
-    hops = doc["hopLimit"]
-    switches = (None if doc[key] is None else bool(doc[key]) for key in ("endpoint", "ipv6", "tags"))
-    return SaidOptions(str(doc["tokens"]), None if hops is None else int(hops), *switches)
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError(f"a list is wanted, and there is {type(value).__name__}")
-    return value
+    return made(_ON[doc["on"]], {key: value for key, value in doc.items() if key != "on"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from datetime import date
-from enum import EnumMeta
+from enum import Enum, EnumMeta
 from functools import cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -87,6 +87,20 @@ def made(of: type[_T], told: Any) -> _T:
     return of(**{name: fields[name](value) for name, value in told.items()})
 
 
+def told_of(value: Any) -> Any:
+    """That of which `made` makes it again, in JSON's types."""
+    if isinstance(value, Enum):
+        return value.name.lower()
+    if isinstance(value, (tuple, list)):
+        return [told_of(each) for each in value]
+    if isinstance(value, Mapping):
+        return {key: told_of(each) for key, each in value.items()}
+    if not is_dataclass(value):
+        return value
+    of: Any = type(value)
+    return {name: told_of(getattr(value, name)) for name in _fields(of)}
+
+
 @cache
 def _fields(of: Any) -> Mapping[str, _Make]:
     return {name: _maker(wanted) for name, wanted in get_type_hints(of).items()}
@@ -95,6 +109,8 @@ def _fields(of: Any) -> Mapping[str, _Make]:
 def _maker(wanted: Any) -> _Make:
     """Of values of that type. It is asked for once for each field of a dataclass."""
     inner = get_args(wanted)
+    if wanted is Any:
+        return lambda told: told
     if wanted in _OF_TEXT:
         return _OF_TEXT[wanted]
     if isinstance(wanted, type) and is_dataclass(wanted):
@@ -105,7 +121,7 @@ def _maker(wanted: Any) -> _Make:
         if inner[-1] is not ...:
             return lambda told: tuple(make(each) for make, each in zip(map(_maker, inner), told, strict=True))
         each = _maker(inner[0])
-        return lambda told: tuple(map(each, told))
+        return lambda told: tuple(map(each, _checked(list, told)))
     if type(None) in inner:
         some = _maker(inner[0])
         return lambda told: None if told is None else some(told)

@@ -20,6 +20,7 @@ from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsRefused, Sto
 from kubectl_eksdoc.model.api_objects import Named, named
 from kubectl_eksdoc.model.asked import Absent, Confidence, Unknown
 from kubectl_eksdoc.model.aws.targets import Target, TargetGroup
+from kubectl_eksdoc.model.knowledge import made
 from kubectl_eksdoc.model.network import TargetGroupBinding
 from kubectl_eksdoc.model.pods import Owner
 from tests.addon.stand_in import hands
@@ -311,13 +312,13 @@ def test_another_look_holds_targets_against_those_before_the_update() -> None:
     case.time.then.append((5, lambda: setattr(case, "told", 1)))
     left = case.done(bindings=(BINDING,))
     case.told = 0
-    health = targets.from_doc(case.journal.entries[0]["health"])
+    health = {arn: made(targets.Health, each) for arn, each in case.journal.entries[0]["health"].items()}
     again = case.again(left.id, case.following(ready), health)
     assert again.differs and (again.health[0].before, again.health[0].now) == (2, 1)
     unknown = case.again(left.id, case.following(ready, bindings=(BINDING,)))
     assert unknown.lacks and not unknown.differs and "was not written down" in str(unknown.health[0])
     with pytest.raises((KeyError, TypeError, ValueError)):
-        targets.from_doc([{"arn": "arn:tg"}])
+        made(targets.Health, {"arn": "arn:tg"})
 
 
 def test_what_is_gone_in_the_end_is_other_than_predicted() -> None:

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from kubectl_eksdoc.addon_diff.facts import Asked
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.read import Prepared, prepared
-from kubectl_eksdoc.addon_diff.run import targets
 from kubectl_eksdoc.addon_diff.run.ended import Ended
 from kubectl_eksdoc.addon_diff.run.expectations import expected_of, to_doc
 from kubectl_eksdoc.addon_diff.run.targets import Health
@@ -23,6 +22,7 @@ from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, Issue, Update, UpdateCall, VersionSide
 from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.aws.targets import TargetGroup
+from kubectl_eksdoc.model.knowledge import told_of
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.render.addon.commands import as_json
 from kubectl_eksdoc.session.session import Observed
@@ -208,7 +208,7 @@ class Case:
         following = self.following(ready, **more)
         call, health = self.call(ready), following.before(ports)
         update = AddonUpdate(call, following, ports, world, health)
-        begun = {"run": "r-1", "expected": to_doc(following.expected, call.token), "health": targets.to_doc(health)}
+        begun = {"run": "r-1", "expected": to_doc(following.expected, call.token), "health": told_of(health)}
         return carry_out(update, begun, world)
 
     def again(self, ident: str, following: Following, health: Mapping[str, Health] = {}) -> Ended:

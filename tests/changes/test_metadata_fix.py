@@ -32,7 +32,7 @@ def test_every_instance_is_written_down_before_it_is_asked_for() -> None:
     done = case.done()
     assert [part.became for part in done.parts] == [Became.DONE] * 2 and done.whole and not done.lacks
     assert entries(case) == ["begun", "asking", "asked", "asking", "asked", "ended"]
-    assert case.journal.entries[0]["act"]["each"][0]["before"]["hopLimit"] == 1, "the rollback is in it"
+    assert case.journal.entries[0]["act"]["each"][0]["before"]["hop_limit"] == 1, "the rollback is in it"
     assert case.time.s >= 3, "it was waited for"
     assert any("hop limit 1 → 2" in line for line in case.lines)
 

@@ -14,6 +14,7 @@ from kubectl_eksdoc.addon_diff.prediction import FieldChange
 from kubectl_eksdoc.kubernetes.keeping import Digests
 from kubectl_eksdoc.model.api_objects import Doc, Named
 from kubectl_eksdoc.model.asked import Confidence
+from kubectl_eksdoc.model.knowledge import made, told_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +23,11 @@ class Expectation:
     unknown, `value` says nothing. `at_risk`: somebody had set it."""
 
     field: LiveField
-    live: Any
     fate: Fate
-    value: Any
     sure: Confidence
     at_risk: bool
+    live: Any = MISSING
+    value: Any = MISSING
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ def expected_of(plan: AddonPlan, keeps: Iterable[FieldChange] = ()) -> Expected:
     ]
     spoken_of = {each.field for each in foretold}
     kept = [
-        Expectation(change.field, change.live, Fate.KEPT, change.live, Confidence.HIGH, True)
+        Expectation(change.field, Fate.KEPT, Confidence.HIGH, True, change.live, change.live)
         for change in keeps
         if change.field not in spoken_of
     ]
@@ -104,51 +105,22 @@ def _expectation(change: FieldChange, mode: Mode) -> Expectation:
     fate, value = change.fate(mode), change.by_mode[mode].value
     if fate is Fate.UNKNOWN or not change.exact(mode):
         fate, value = Fate.UNKNOWN, MISSING
-    return Expectation(change.field, change.live, fate, value, change.confidence(mode), change.at_risk)
+    return Expectation(change.field, fate, change.confidence(mode), change.at_risk, change.live, value)
 
 
 def to_doc(expected: Expected, key: str) -> Doc:
     """As JSON has it, with digests in the place of texts that may be secrets; what stands nowhere is absent."""
     kept = replace(expected, key=key)
-    fields = [
+    fields = tuple(
         replace(each, live=kept.sealed_at(each.field, each.live), value=kept.sealed_at(each.field, each.value))
         for each in expected.fields
-    ]
-    return {
-        "key": key,
-        "addon": expected.addon,
-        "target": expected.target,
-        "was": expected.was,
-        "mode": expected.mode.value,
-        "fields": [_to_doc(each) for each in fields],
-        "objects": [kept.sealed(each) for each in expected.objects],
-        "unread": [_of_to_doc(each) for each in expected.unread],
-        "shared": [_field_to_doc(each) for each in expected.shared],
-    }
-
-
-def _to_doc(each: Expectation) -> Doc:
-    return {
-        **_field_to_doc(each.field),
-        "field": str(each.field),
-        **_given("live", each.live),
-        "fate": each.fate.value,
-        **(_given("value", each.value) if each.fate is not Fate.UNKNOWN else {}),
-        "sure": each.sure.value,
-        "atRisk": each.at_risk,
-    }
-
-
-def _field_to_doc(field: LiveField) -> Doc:
-    return {"object": _of_to_doc(field.of), "path": list(field.path)}
-
-
-def _given(key: str, value: Any) -> Doc:
-    return {} if isinstance(value, Missing) else {key: value}
-
-
-def _of_to_doc(of: Named) -> Doc:
-    return {"apiVersion": of.api_version, "kind": of.kind, "namespace": of.namespace, "name": of.name}
+    )
+    doc: Doc = told_of(replace(kept, fields=fields, objects=tuple(map(kept.sealed, expected.objects))))
+    for each, told in zip(fields, doc["fields"], strict=True):
+        for name in ("live", "value"):
+            if isinstance(getattr(each, name), Missing):
+                del told[name]
+    return doc
 
 
 def from_doc(doc: Doc) -> Expected:
@@ -156,34 +128,4 @@ def from_doc(doc: Doc) -> Expected:
     Raises:
         KeyError, TypeError, ValueError: it is none of `to_doc`.
     """
-    return Expected(
-        str(doc["addon"]),
-        str(doc["target"]),
-        Mode(doc["mode"]),
-        tuple(map(_from_doc, _list(doc["fields"]))),
-        tuple(_list(doc["objects"])),
-        tuple(map(_of_from_doc, _list(doc["unread"]))),
-        tuple(map(_field_from_doc, _list(doc["shared"]))),
-        was=str(doc.get("was", "")),
-        key=str(doc.get("key", "")),
-    )
-
-
-def _from_doc(doc: Doc) -> Expectation:
-    field = _field_from_doc(doc)
-    live, value = doc.get("live", MISSING), doc.get("value", MISSING)
-    return Expectation(field, live, Fate(doc["fate"]), value, Confidence(doc["sure"]), bool(doc["atRisk"]))
-
-
-def _field_from_doc(doc: Doc) -> LiveField:
-    return LiveField(_of_from_doc(doc["object"]), tuple(map(str, _list(doc["path"]))))
-
-
-def _of_from_doc(doc: Doc) -> Named:
-    return Named(*(str(doc[key]) for key in ("apiVersion", "kind", "namespace", "name")))
-
-
-def _list(value: Any) -> Iterable[Any]:
-    if not isinstance(value, list):
-        raise TypeError(f"a list is wanted, and there is {type(value).__name__}")
-    return value
+    return made(Expected, doc)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.addon_diff.usage import BEHIND_BALANCERS
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.targets import TargetGroup
 from kubectl_eksdoc.model.cluster import Cluster
@@ -90,28 +89,6 @@ def again(bindings: Iterable[TargetGroupBinding], health: Mapping[str, Health]) 
     unknown = "how they were before the update was not written down"
     found = {each.arn: Health(f"{each.namespace}/{each.service}", 0, 0, 0, 0, unread=unknown) for each in bindings}
     return {**found, **health}
-
-
-def to_doc(health: Mapping[str, Health]) -> list[Doc]:
-    return [
-        {"arn": arn, "service": each.service, "healthy": each.before, "total": each.total, "unread": each.unread}
-        for arn, each in sorted(health.items())
-    ]
-
-
-def from_doc(docs: object) -> dict[str, Health]:
-    """
-    Raises:
-        KeyError, TypeError, ValueError: it is none of `to_doc`.
-    """
-    if not isinstance(docs, list):
-        raise TypeError(f"a list is wanted, and there is {type(docs).__name__}")
-    found = {}
-    for doc in docs:
-        count = int(doc["healthy"])
-        service, total, unread = str(doc["service"]), int(doc["total"]), str(doc["unread"])
-        found[str(doc["arn"])] = Health(service, count, count, count, total, unread=unread)
-    return found
 
 
 def followed(health: Mapping[str, Health], seen: Seen) -> dict[str, Health]:

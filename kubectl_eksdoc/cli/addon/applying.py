@@ -74,7 +74,7 @@ def again(change: Again, around: Surroundings) -> Answer:
     watch_s = change.watch_s or WATCH_FOR_S
     given = change.given
     if not change.undo:
-        request = Request(change.options, change.source, saved.text("call", "addon"), "", "NONE", None)
+        request = Request(change.options, change.source, saved.text("sent", "addon"), "", "NONE", None)
         return applying(request, Apply(watch_s=watch_s, resume=change.id), around)
     addon, version, values = following.undoing(saved, around)
     request = Request(change.options, change.source, addon, version, "NONE", values)
@@ -183,7 +183,8 @@ def _carried_out(
     call, expected = following.call_of(ready, written), expected_of(ready.plan, ready.sending.keeps)
     with following.edges(asking.request, apply.watch_s, session, expected, written, around) as (what, ports, world):
         update = AddonUpdate(call, what, ports, world, what.before(ports))
-        first = following.begun(ADDON_UPDATE, call, update, session, ready, report, written, around)
+        said = report.sent, report.changes, report.back
+        first = following.begun(ADDON_UPDATE, update, call, *said, session, written, around)
         around.note("from here on EKS does it: Ctrl-C stops only that it is followed")
         ended = shared.carried(update, first, world, written, around, apply.undo)
     return _answer(asking, session, replace(report, journal=str(written.path)), ended)

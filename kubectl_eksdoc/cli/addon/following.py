@@ -54,57 +54,28 @@ def call_of(ready: Prepared, written: ChangeJournalFile) -> UpdateCall:
 
 def begun(
     kind: str,
-    call: UpdateCall,
     update: AddonUpdate,
+    call: UpdateCall,
+    sent: Sent,
+    changes: int,
+    back: WayBackText | str,
     session: ClusterSession,
-    ready: Prepared,
-    report: UpdateReport,
     written: ChangeJournalFile,
     around: Surroundings,
     **more: object,
 ) -> Doc:
     """The first line of the journal. Values as they are stand in the file of the rollback alone."""
-    from kubectl_eksdoc.addon_diff.run import targets
     from kubectl_eksdoc.addon_diff.run.expectations import to_doc
     from kubectl_eksdoc.kubernetes.keeping import printed
-    from kubectl_eksdoc.render.addon.commands import as_json
+    from kubectl_eksdoc.model.knowledge import told_of
     from kubectl_eksdoc.render.addon_update.report import head
 
-    addon, back, sent = ready.plan.facts.addon, report.back, report.sent
+    told = told_of(replace(sent, values=printed(sent.values)))
+    rest = {"sent": told, "changes": changes, "wayBack": told_of(back)}
+    expected, health = to_doc(update.following.expected, call.token), told_of(update.health)
     return applying.begun(
-        kind,
-        head(sent),
-        written.id,
-        session,
-        around,
-        call={
-            "addon": call.addon,
-            "version": call.version,
-            "mode": call.mode,
-            "values": None if ready.sending.asked.values is None else as_json(printed(ready.sending.asked.values)),
-            "token": call.token,
-        },
-        before={"version": addon.version, "role": addon.role},
-        keeps=list(sent.keeps),
-        changes=report.changes,
-        wayBack=back if isinstance(back, str) else _as_doc(back),
-        expected=to_doc(update.following.expected, call.token),
-        health=targets.to_doc(update.health),
-        **more,
+        kind, head(sent), written.id, session, around, **rest, expected=expected, health=health, **more
     )
-
-
-def _as_doc(back: WayBackText) -> Doc:
-    return {"commands": list(back.commands), "caveats": list(back.caveats), "byHand": list(back.by_hand)}
-
-
-def _way_back(doc: object) -> WayBackText | str:
-    """What `_as_doc` made; a text is why there is none."""
-    from kubectl_eksdoc.render.addon_update.commands import WayBackText
-
-    if not isinstance(doc, dict):
-        return str(doc)
-    return WayBackText(*(tuple(map(str, doc.get(key, ()))) for key in ("commands", "caveats", "byHand")))
 
 
 @contextmanager
@@ -144,14 +115,16 @@ def again(
     Raises:
         LocalJournalError: its journal cannot be understood, or it was never sent.
     """
-    from kubectl_eksdoc.addon_diff.run import targets
     from kubectl_eksdoc.addon_diff.run.expectations import from_doc
+    from kubectl_eksdoc.addon_diff.run.targets import Health
     from kubectl_eksdoc.changes.addon_update import UPDATE, AddonUpdate
+    from kubectl_eksdoc.model.knowledge import made
 
     past = saved.past
     try:
-        expected, health = from_doc(saved.begun["expected"]), targets.from_doc(saved.begun.get("health", []))
-    except (KeyError, TypeError, ValueError) as error:
+        expected = from_doc(saved.begun["expected"])
+        health = {arn: made(Health, each) for arn, each in saved.begun.get("health", {}).items()}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise LocalJournalError(f"the journal of update {saved.id} cannot be understood: {error!r}") from error
     if UPDATE not in past.tried:
         raise LocalJournalError(
@@ -172,7 +145,7 @@ def _found_again(saved: SavedChange, addon: str, session: ClusterSession) -> str
     history = session.require(updates_of_addon, addon)
     listed = history.updates if isinstance(history, UpdateHistory) else ()
     at = datetime.fromisoformat(saved.text("at").replace("Z", "+00:00"))
-    found = asked_for(listed, saved.text("call", "version"), saved.text("call", "mode"), at)
+    found = asked_for(listed, saved.text("sent", "target"), saved.text("sent", "mode"), at)
     if isinstance(found, Update):
         return found.id
     why = getattr(history, "why", getattr(history, "said", found.why))
@@ -184,28 +157,19 @@ def _found_again(saved: SavedChange, addon: str, session: ClusterSession) -> str
 
 def check_addon(saved: SavedChange, addon: str) -> None:
     """Raises Drifted: it is of another add-on."""
-    if saved.text("call", "addon") != addon:
-        raise Drifted(
-            f"update {saved.id} is of {saved.text('call', 'addon')} in {saved.text('cluster', 'arn')}",
-            "Name that add-on, and its context.",
-        )
+    of = saved.text("sent", "addon")
+    if of != addon:
+        arn = saved.text("cluster", "arn")
+        raise Drifted(f"update {saved.id} is of {of} in {arn}", "Name that add-on, and its context.")
 
 
 def sent_before(saved: SavedChange) -> tuple[Sent, WayBackText | str]:
-    """What was sent, and its rollback."""
-    from kubectl_eksdoc.aws.values import values_of
-    from kubectl_eksdoc.render.addon_update.commands import Sent
+    """What was sent, and its rollback, or why there is none."""
+    from kubectl_eksdoc.model.knowledge import made
+    from kubectl_eksdoc.render.addon_update.commands import Sent, WayBackText
 
-    values = saved.begun.get("call", {}).get("values")
-    sent = Sent(
-        saved.text("call", "addon"),
-        saved.text("before", "version"),
-        saved.text("call", "version"),
-        saved.text("call", "mode"),
-        values_of(values) if isinstance(values, str) else None,
-        tuple(map(str, saved.begun.get("keeps", ()))),
-    )
-    return sent, _way_back(saved.begun.get("wayBack", ""))
+    back = saved.begun.get("wayBack", "")
+    return made(Sent, saved.begun["sent"]), back if isinstance(back, str) else made(WayBackText, back)
 
 
 def undoing(saved: SavedChange, around: Surroundings) -> tuple[str, str, str]:
@@ -222,10 +186,10 @@ def undoing(saved: SavedChange, around: Surroundings) -> tuple[str, str, str]:
     if not path.exists():
         why = saved.text("wayBack") or f"{path} is not there"
         raise LocalJournalError(f"update {saved.id} cannot be reverted: {why}", "Update the add-on by hand.")
-    back = _way_back(saved.begun.get("wayBack", ""))
+    sent, back = sent_before(saved)
     if not isinstance(back, str) and back.by_hand:
         around.note(f"to be set by hand afterwards, as no value of that version sets them: {', '.join(back.by_hand)}")
-    return saved.text("call", "addon"), saved.text("before", "version"), str(path)
+    return sent.addon, sent.before, str(path)
 
 
 def with_run(report: UpdateReport, written: ChangeJournalFile) -> UpdateReport:

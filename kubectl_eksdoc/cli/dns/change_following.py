@@ -73,18 +73,16 @@ def _updated(
     from kubectl_eksdoc.changes.addon_update import AddonUpdate
     from kubectl_eksdoc.changes.dns_change import DnsChange
     from kubectl_eksdoc.render.addon_update.commands import Sent, way_back_text
-    from kubectl_eksdoc.render.addon_update.report import UpdateReport
 
     update, around, eks = ready.update, asking.around, session.believed.cluster
     assert update is not None, "it is the add-on's"
     plan, version, file = update.plan, ready.change.version, str(following.values_file(written))
     back = way_back_text(update.back, eks.name, eks.region, file, asking.reached_by(session))
-    sent = Sent(ADDON, version, version, report.mode, report.values)
-    shown = UpdateReport(sent, session.cluster, report.options, plan, len(changing(plan)), back=back)
+    said = Sent(ADDON, version, version, report.mode, report.values), len(changing(plan)), back
     call, expected = following.call_of(update, written), expected_of(plan, update.sending.keeps)
     with following.edges(asking.request, apply.watch_s, session, expected, written, around) as (what, ports, world):
         kind = AddonUpdate(call, what, ports, world, what.before(ports))
-        first = following.begun(DNS_CHANGE, call, kind, session, update, shown, written, around, **more)
+        first = following.begun(DNS_CHANGE, kind, call, *said, session, written, around, **more)
         around.note("from here on EKS does it: Ctrl-C stops only that it is followed")
         try:
             done = applying.carried(DnsChange(kind, looking), first, world, written, around, apply.undo)

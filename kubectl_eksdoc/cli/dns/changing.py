@@ -61,7 +61,7 @@ def again(change: Again, around: Surroundings) -> Answer:
     from kubectl_eksdoc.wiring.changes import saved_change
 
     saved = saved_change(around.edges.keeping(change.id, "", around.environ))
-    if change.undo and saved.text("call", "addon"):
+    if change.undo and saved.text("sent", "addon"):
         return addon.again(change, around)
     given, dry = change.given, "" if change.dry == "none" else change.dry
     apply = DnsApply(dry, given.yes, given.expect, watch_s=change.watch_s or WATCH_FOR_S)

@@ -74,7 +74,7 @@ def test_as_asked_resets_what_was_foretold_and_the_journal_is_its_owners_alone(a
     assert stat.S_IMODE(journal.stat().st_mode) == 0o600 and stat.S_IMODE(journal.parent.stat().st_mode) == 0o700
     entries = [json.loads(line) for line in journal.read_text().splitlines()]
     assert [each["entry"] for each in (*entries[:3], entries[-1])] == ["begun", "asking", "asked", "ended"]
-    assert entries[0]["call"]["values"] is None and entries[0]["before"]["version"] == OLD
+    assert entries[0]["sent"]["values"] is None and entries[0]["sent"]["before"] == OLD
     back = json.loads(next(journal.parent.glob("*.values-of-before.json")).read_text())
     assert back["env"]["ENABLE_POD_ENI"] == "true"
     assert ran.out.rstrip().endswith(f"Journal: {journal}")

@@ -63,7 +63,7 @@ def test_instances_of_one_group_are_changed_and_the_journal_is_its_owners_alone(
     (journal,) = ann.journals
     assert stat.S_IMODE(journal.stat().st_mode) == 0o600
     first = entries(ann)[0]
-    assert first["wayBack"] == told["wayBack"] and first["act"]["each"][0]["before"]["hopLimit"] == 1
+    assert first["wayBack"] == told["wayBack"] and first["act"]["each"][0]["before"]["hop_limit"] == 1
     assert "ROLLBACK" in ran.err and "hop limit 1 → 2" in ran.err
 
 
