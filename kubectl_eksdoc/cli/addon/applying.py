@@ -4,27 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.addon_diff.facts import Asked
+from kubectl_eksdoc.addon_diff.judging import calls
+from kubectl_eksdoc.addon_diff.modes import Mode
+from kubectl_eksdoc.addon_diff.read import NEEDS, Prepared, prepared, side_of
+from kubectl_eksdoc.addon_diff.run.ended import Ended
+from kubectl_eksdoc.addon_diff.run.expectations import expected_of
+from kubectl_eksdoc.addon_diff.run.guards import acknowledgement, changing, is_nothing, to_acknowledge
+from kubectl_eksdoc.changes.addon_update import AddonUpdate
+from kubectl_eksdoc.changes.engine import go_on
 from kubectl_eksdoc.cli import applying as shared
 from kubectl_eksdoc.cli import exits, opening, rights
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.addon import following
 from kubectl_eksdoc.cli.addon.apply_options import WATCH_FOR_S, Apply
 from kubectl_eksdoc.cli.addon.confirming import ASKS_EKS_NOTHING, confirm, still
+from kubectl_eksdoc.cli.addon.forecast import code
 from kubectl_eksdoc.cli.addon.request import Request
 from kubectl_eksdoc.cli.applying import Again, Proposal
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.host.journals import ChangeJournalFile
 from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE
-
-if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.addon_diff.read import Prepared
-    from kubectl_eksdoc.addon_diff.run.ended import Ended
-    from kubectl_eksdoc.host.journals import ChangeJournalFile
-    from kubectl_eksdoc.render.addon_update.report import UpdateReport
-    from kubectl_eksdoc.session.session import ClusterSession
+from kubectl_eksdoc.render.addon_update.commands import Sent, look_again, way_back_text
+from kubectl_eksdoc.render.addon_update.report import UpdateReport
+from kubectl_eksdoc.session.session import ClusterSession
+from kubectl_eksdoc.wiring.changes import saved_change
 
 COMMAND = "addon-diff --apply"
 _DRIFTED = "the add-on is not as it was when the plan was shown"
@@ -50,9 +57,6 @@ def applying(request: Request, apply: Apply, around: Surroundings) -> Answer:
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
-    from kubectl_eksdoc.addon_diff.read import NEEDS
-    from kubectl_eksdoc.render.addon_update.report import UpdateReport
-
     UpdateReport.check(request.options.output)
     shared.check_live(request.source, apply.dry, _DEMO)
     if not (apply.dry or apply.resume):
@@ -68,8 +72,6 @@ def applying(request: Request, apply: Apply, around: Surroundings) -> Answer:
 
 def again(change: Again, around: Surroundings) -> Answer:
     """As `applying`."""
-    from kubectl_eksdoc.wiring.changes import saved_change
-
     saved = saved_change(around.edges.keeping(change.id, "", around.environ))
     watch_s = change.watch_s or WATCH_FOR_S
     given = change.given
@@ -90,8 +92,6 @@ def _applied(asking: _Asking, session: ClusterSession) -> Answer:
     ready = _prepared(asking, session)
     report = _report(asking, session, ready, written)
     if asking.apply.dry:
-        from kubectl_eksdoc.cli.addon.forecast import code
-
         around.note(ASKS_EKS_NOTHING)
         failing = exits.FAILS if ready.guards else code((ready.plan,))
         return Answer(looks.answered(report, options, around), failing)
@@ -100,10 +100,6 @@ def _applied(asking: _Asking, session: ClusterSession) -> Answer:
 
 
 def _prepared(asking: _Asking, session: ClusterSession) -> Prepared:
-    from kubectl_eksdoc.addon_diff.facts import Asked
-    from kubectl_eksdoc.addon_diff.modes import Mode
-    from kubectl_eksdoc.addon_diff.read import prepared, side_of
-
     request = asking.request
     values = None if request.values is None else asking.around.read_values(request.values)
     side = side_of(session, request.addon, request.to)
@@ -111,8 +107,6 @@ def _prepared(asking: _Asking, session: ClusterSession) -> Prepared:
 
 
 def _proposal(asking: _Asking, written: ChangeJournalFile, session: ClusterSession) -> Proposal:
-    from kubectl_eksdoc.addon_diff.run.guards import acknowledgement, is_nothing, to_acknowledge
-
     ready = _prepared(asking, session)
     report, refused = _report(asking, session, ready, written), None
     if is_nothing(ready.plan):
@@ -132,11 +126,6 @@ def _proposal(asking: _Asking, written: ChangeJournalFile, session: ClusterSessi
 
 
 def _report(asking: _Asking, session: ClusterSession, ready: Prepared, written: ChangeJournalFile) -> UpdateReport:
-    from kubectl_eksdoc.addon_diff.judging import calls
-    from kubectl_eksdoc.addon_diff.run.guards import changing, to_acknowledge
-    from kubectl_eksdoc.render.addon_update.commands import Sent, way_back_text
-    from kubectl_eksdoc.render.addon_update.report import UpdateReport
-
     facts, what, apply, eks = ready.plan.facts, ready.sending, asking.apply, session.believed.cluster
     file = "values-of-before.json" if apply.dry else str(following.values_file(written))
     sent = Sent(
@@ -176,9 +165,6 @@ def _carried_out(
         JournalError: it cannot be written down; nothing was sent.
         AwsError: EKS does not take it.
     """
-    from kubectl_eksdoc.addon_diff.run.expectations import expected_of
-    from kubectl_eksdoc.changes.addon_update import AddonUpdate
-
     apply, around = asking.apply, asking.around
     call, expected = following.call_of(ready, written), expected_of(ready.plan, ready.sending.keeps)
     with following.edges(asking.request, apply.watch_s, session, expected, written, around) as (what, ports, world):
@@ -197,9 +183,6 @@ def _resumed(asking: _Asking, session: ClusterSession) -> Answer:
         LocalJournalError: this machine has no journal of it, or it was never sent.
         Drifted: it is of another cluster or add-on.
     """
-    from kubectl_eksdoc.changes.engine import go_on
-    from kubectl_eksdoc.render.addon_update.report import UpdateReport
-
     request, apply, around = asking.request, asking.apply, asking.around
     saved = shared.saved(apply.resume, (ADDON_UPDATE,), session, around)
     following.check_addon(saved, request.addon)
@@ -213,8 +196,6 @@ def _resumed(asking: _Asking, session: ClusterSession) -> Answer:
 
 
 def _answer(asking: _Asking, session: ClusterSession, report: UpdateReport, ended: Ended) -> Answer:
-    from kubectl_eksdoc.render.addon_update.commands import look_again
-
     around, eks = asking.around, session.believed.cluster
     if not ended.stage.ended or ended.left:
         around.note("look again:")

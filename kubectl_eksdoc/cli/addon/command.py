@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.addon import after, apply_options
-from kubectl_eksdoc.cli.addon.applying import applying
 from kubectl_eksdoc.cli.addon.forecast import forecast
 from kubectl_eksdoc.cli.addon.request import NAME, Request
 from kubectl_eksdoc.cli.addon.terraform import TerraformRequest, judge_plan
@@ -148,4 +147,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     request = Request.from_args(args, words, around)
     if fleet is not None:
         return over_fleet(fleet, Passed(NAME, ADDON_DIFF, request.given, named=("addon",)), request.options, around)
-    return applying(request, apply, around) if apply is not None else forecast(request, around)
+    if apply is None:
+        return forecast(request, around)
+    from kubectl_eksdoc.cli.addon.applying import applying
+
+    return applying(request, apply, around)

@@ -7,25 +7,32 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.addon_diff.read import Prepared
+from kubectl_eksdoc.addon_diff.run.expectations import Expected, from_doc, to_doc
+from kubectl_eksdoc.addon_diff.run.lost_answer import asked_for
+from kubectl_eksdoc.addon_diff.run.targets import Health, affected
+from kubectl_eksdoc.aws.addon_updates import AddonUpdates
+from kubectl_eksdoc.aws.eks import updates_of_addon
+from kubectl_eksdoc.aws.target_health import target_group
+from kubectl_eksdoc.changes.addon_update import UPDATE, AddonUpdate, Following, Ports
+from kubectl_eksdoc.changes.engine import World
 from kubectl_eksdoc.cli import applying
 from kubectl_eksdoc.cli.opening import Asked
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import Drifted, LocalJournalError
-
-if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.addon_diff.read import Prepared
-    from kubectl_eksdoc.addon_diff.run.expectations import Expected
-    from kubectl_eksdoc.changes.addon_update import AddonUpdate, Following, Ports
-    from kubectl_eksdoc.changes.engine import World
-    from kubectl_eksdoc.host.journals import ChangeJournalFile
-    from kubectl_eksdoc.model.api_objects import Doc
-    from kubectl_eksdoc.model.aws.addons import UpdateCall
-    from kubectl_eksdoc.model.change_journal import SavedChange
-    from kubectl_eksdoc.render.addon_update.commands import Sent, WayBackText
-    from kubectl_eksdoc.render.addon_update.report import UpdateReport
-    from kubectl_eksdoc.session.session import ClusterSession
+from kubectl_eksdoc.host.journals import ChangeJournalFile
+from kubectl_eksdoc.kubernetes.keeping import printed
+from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.addons import Update, UpdateCall, UpdateHistory
+from kubectl_eksdoc.model.change_journal import SavedChange
+from kubectl_eksdoc.model.knowledge import made, told_of
+from kubectl_eksdoc.render.addon.commands import as_json
+from kubectl_eksdoc.render.addon_update.commands import Sent, WayBackText
+from kubectl_eksdoc.render.addon_update.report import UpdateReport, head
+from kubectl_eksdoc.session.session import ClusterSession
+from kubectl_eksdoc.wiring.changes import pods_now
 
 _VALUES = ".values-of-before.json"
 
@@ -41,10 +48,6 @@ def call_of(ready: Prepared, written: ChangeJournalFile) -> UpdateCall:
     Raises:
         JournalError: they cannot be written; nothing was sent.
     """
-    from kubectl_eksdoc.model.asked import Unknown
-    from kubectl_eksdoc.model.aws.addons import UpdateCall
-    from kubectl_eksdoc.render.addon.commands import as_json
-
     if not isinstance(ready.back, Unknown):
         written.beside(_VALUES, as_json(ready.back.values) + "\n")
     facts, asked = ready.plan.facts, ready.sending.asked
@@ -65,11 +68,6 @@ def begun(
     **more: object,
 ) -> Doc:
     """The first line of the journal. Values as they are stand in the file of the rollback alone."""
-    from kubectl_eksdoc.addon_diff.run.expectations import to_doc
-    from kubectl_eksdoc.kubernetes.keeping import printed
-    from kubectl_eksdoc.model.knowledge import told_of
-    from kubectl_eksdoc.render.addon_update.report import head
-
     told = told_of(replace(sent, values=printed(sent.values)))
     rest = {"sent": told, "changes": changes, "wayBack": told_of(back)}
     expected, health = to_doc(update.following.expected, call.token), told_of(update.health)
@@ -88,12 +86,6 @@ def edges(
     around: Surroundings,
 ) -> Iterator[tuple[Following, Ports, World]]:
     """What is followed, and by which edges."""
-    from kubectl_eksdoc.addon_diff.run.targets import affected
-    from kubectl_eksdoc.aws.addon_updates import AddonUpdates
-    from kubectl_eksdoc.aws.target_health import target_group
-    from kubectl_eksdoc.changes.addon_update import Following, Ports
-    from kubectl_eksdoc.wiring.changes import pods_now
-
     ports = Ports(
         AddonUpdates(session.believed, expected.addon),
         session.objects_now,
@@ -115,11 +107,6 @@ def again(
     Raises:
         LocalJournalError: its journal cannot be understood, or it was never sent.
     """
-    from kubectl_eksdoc.addon_diff.run.expectations import from_doc
-    from kubectl_eksdoc.addon_diff.run.targets import Health
-    from kubectl_eksdoc.changes.addon_update import UPDATE, AddonUpdate
-    from kubectl_eksdoc.model.knowledge import made
-
     past = saved.past
     try:
         expected = from_doc(saved.begun["expected"])
@@ -138,10 +125,6 @@ def again(
 
 def _found_again(saved: SavedChange, addon: str, session: ClusterSession) -> str:
     """By EKS's list: the process ended, or the network did, before the answer was written down."""
-    from kubectl_eksdoc.addon_diff.run.lost_answer import asked_for
-    from kubectl_eksdoc.aws.eks import updates_of_addon
-    from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
-
     history = session.require(updates_of_addon, addon)
     listed = history.updates if isinstance(history, UpdateHistory) else ()
     at = datetime.fromisoformat(saved.text("at").replace("Z", "+00:00"))
@@ -165,9 +148,6 @@ def check_addon(saved: SavedChange, addon: str) -> None:
 
 def sent_before(saved: SavedChange) -> tuple[Sent, WayBackText | str]:
     """What was sent, and its rollback, or why there is none."""
-    from kubectl_eksdoc.model.knowledge import made
-    from kubectl_eksdoc.render.addon_update.commands import Sent, WayBackText
-
     back = saved.begun.get("wayBack", "")
     return made(Sent, saved.begun["sent"]), back if isinstance(back, str) else made(WayBackText, back)
 
@@ -178,8 +158,6 @@ def undoing(saved: SavedChange, around: Surroundings) -> tuple[str, str, str]:
     Raises:
         LocalJournalError: nothing was sent, or the values are not known.
     """
-    from kubectl_eksdoc.changes.addon_update import UPDATE
-
     path = values_file(applying.journal(saved.id, around))
     if UPDATE not in saved.past.tried:
         raise LocalJournalError(f"update {saved.id} was not started: there is nothing to revert")

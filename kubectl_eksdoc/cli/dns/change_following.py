@@ -6,28 +6,50 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.addon_diff.run.ended import Ended
+from kubectl_eksdoc.addon_diff.run.expectations import expected_of
+from kubectl_eksdoc.addon_diff.run.guards import changing
+from kubectl_eksdoc.addon_diff.run.outcome import Verdict
+from kubectl_eksdoc.changes.addon_update import AddonUpdate
+from kubectl_eksdoc.changes.dns_change import (
+    CONFIG_MAP,
+    After,
+    DnsChange,
+    DnsDone,
+    Looking,
+    MapApply,
+    Ready,
+    config_map,
+)
+from kubectl_eksdoc.changes.engine import go_on
 from kubectl_eksdoc.cli import applying, exits
 from kubectl_eksdoc.cli.addon import following
 from kubectl_eksdoc.cli.dns.change_options import Asking, DnsApply, rendered
 from kubectl_eksdoc.cli.dns.request import ADDON, NAME
 from kubectl_eksdoc.cli.surroundings import Answer
+from kubectl_eksdoc.coredns_lameduck.change.lameduck import has_reload
+from kubectl_eksdoc.coredns_lameduck.deployed import corefile_of
+from kubectl_eksdoc.coredns_lameduck.read import NO_METRICS, Verifying, failed_before
+from kubectl_eksdoc.coredns_lameduck.run import Taken, metrics_port
 from kubectl_eksdoc.errors import AwsError, LocalJournalError
+from kubectl_eksdoc.host.journals import ChangeJournalFile
+from kubectl_eksdoc.kube.core_dns import ResolverPods
+from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
 from kubectl_eksdoc.model import permissions
-from kubectl_eksdoc.model.change_journal import DNS_CHANGE, Past
-
-if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.addon_diff.run.ended import Ended
-    from kubectl_eksdoc.changes.dns_change import After, DnsDone, Looking, Ready
-    from kubectl_eksdoc.coredns_lameduck.read import Verifying
-    from kubectl_eksdoc.host.journals import ChangeJournalFile
-    from kubectl_eksdoc.model.api_objects import Doc
-    from kubectl_eksdoc.model.asked import Unknown
-    from kubectl_eksdoc.model.change_journal import SavedChange
-    from kubectl_eksdoc.model.pods import Pod
-    from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
-    from kubectl_eksdoc.session.session import ClusterSession
+from kubectl_eksdoc.model.api_objects import Conflicting, Doc, text_at
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.change_journal import DNS_CHANGE, Past, SavedChange
+from kubectl_eksdoc.model.commands import Reach, shell
+from kubectl_eksdoc.model.coredns import is_coredns
+from kubectl_eksdoc.model.findings import Status, reached
+from kubectl_eksdoc.model.pods import Pod
+from kubectl_eksdoc.render.addon.commands import as_json
+from kubectl_eksdoc.render.addon_update.commands import Sent, way_back_text
+from kubectl_eksdoc.render.dns_change.commands import back_of_map
+from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
+from kubectl_eksdoc.session.session import ClusterSession
+from kubectl_eksdoc.wiring.changes import maps_of, pods_now
 
 _MAP = ".configmap-of-before.json"
 
@@ -40,9 +62,6 @@ def carried_out(
         JournalError: it cannot be written down; nothing was sent.
         AwsError, ClusterError: it is not taken.
     """
-    from kubectl_eksdoc.changes.dns_change import After, Looking
-    from kubectl_eksdoc.coredns_lameduck.read import failed_before
-
     written, change = applying.new_journal(asking.around), ready.change
     texts = change.corefile
     after = After.of(texts.after) if texts is not None and not texts.same else After()
@@ -68,12 +87,6 @@ def _updated(
     looking: Looking,
     more: Doc,
 ) -> tuple[DnsDone, DnsChangeReport]:
-    from kubectl_eksdoc.addon_diff.run.expectations import expected_of
-    from kubectl_eksdoc.addon_diff.run.guards import changing
-    from kubectl_eksdoc.changes.addon_update import AddonUpdate
-    from kubectl_eksdoc.changes.dns_change import DnsChange
-    from kubectl_eksdoc.render.addon_update.commands import Sent, way_back_text
-
     update, around, eks = ready.update, asking.around, session.believed.cluster
     assert update is not None, "it is the add-on's"
     plan, version, file = update.plan, ready.change.version, str(following.values_file(written))
@@ -103,11 +116,6 @@ def _applied(
     looking: Looking,
     more: Doc,
 ) -> tuple[DnsDone, DnsChangeReport]:
-    from kubectl_eksdoc.changes.dns_change import DnsChange, MapApply, config_map
-    from kubectl_eksdoc.render.addon.commands import as_json
-    from kubectl_eksdoc.render.dns_change.commands import back_of_map
-    from kubectl_eksdoc.wiring.changes import maps_of
-
     texts = ready.change.corefile
     assert texts is not None, "something is applied"
     file = written.beside(_MAP, as_json(config_map(texts.before)) + "\n")
@@ -127,9 +135,6 @@ def tried(asking: Asking, apply: DnsApply, ready: Ready) -> tuple[bool, str]:
     Raises:
         ClusterError: it would not, or cannot be asked.
     """
-    from kubectl_eksdoc.model.api_objects import Conflicting
-    from kubectl_eksdoc.wiring.changes import maps_of
-
     if ready.config is None:
         return False, "there is nothing to try"
     found = maps_of(asking.request.options.connection).apply(ready.config, apply.force, dry=True)
@@ -139,9 +144,6 @@ def tried(asking: Asking, apply: DnsApply, ready: Ready) -> tuple[bool, str]:
 
 
 def _answer(asking: Asking, apply: DnsApply, session: ClusterSession, report: DnsChangeReport, done: DnsDone) -> Answer:
-    from kubectl_eksdoc.model.commands import Reach
-    from kubectl_eksdoc.model.findings import reached
-
     reach = Reach(asking.reached_by(session), asking.kubectl(session), asking.reached_by(session))
     found = tuple(reached(each, reach) for each in done.findings)
     report = replace(report, ended=done.ended, verified=done.verified, after=found)
@@ -152,9 +154,6 @@ def _answer(asking: Asking, apply: DnsApply, session: ClusterSession, report: Dn
 
 def code(view: DnsChangeReport, apply: DnsApply) -> int:
     """What was not brought to its end; then what is known to be wrong matters more than what is not known."""
-    from kubectl_eksdoc.coredns_lameduck.run import Taken
-    from kubectl_eksdoc.model.findings import Status
-
     ended, seen = view.ended, view.verified
     if ended is not None and not ended.whole:
         return exits.STOPPED
@@ -168,8 +167,6 @@ def code(view: DnsChangeReport, apply: DnsApply) -> int:
 
 
 def _lacks(ended: Ended, apply: DnsApply) -> bool:
-    from kubectl_eksdoc.addon_diff.run.outcome import Verdict
-
     if "addon-field-unknown" in apply.accepted:
         return bool(ended.of(Verdict.NOT_READ) or ended.unread)
     return ended.lacks
@@ -177,10 +174,6 @@ def _lacks(ended: Ended, apply: DnsApply) -> bool:
 
 @contextmanager
 def _pods(asking: Asking, text: str) -> Iterator[Verifying]:
-    from kubectl_eksdoc.coredns_lameduck.read import NO_METRICS, Verifying
-    from kubectl_eksdoc.coredns_lameduck.run import metrics_port
-    from kubectl_eksdoc.kube.core_dns import ResolverPods
-
     around = asking.around
     connection, left_out = asking.request.options.connection, permissions.PROXY.name in asking.request.without
     with around.edges.told_to_stop() as told, closing(ResolverPods(connection, _listed(asking))) as resolvers:
@@ -196,10 +189,6 @@ def _pods(asking: Asking, text: str) -> Iterator[Verifying]:
 
 
 def _listed(asking: Asking) -> Callable[[], tuple[Pod, ...] | Unknown]:
-    from kubectl_eksdoc.model.asked import Unknown
-    from kubectl_eksdoc.model.coredns import is_coredns
-    from kubectl_eksdoc.wiring.changes import pods_now
-
     def listed() -> tuple[Pod, ...] | Unknown:
         options, source = asking.request.options, asking.request.source
         pods = pods_now(lambda: asking.around.open_reader(source, options.connection, None))
@@ -220,12 +209,6 @@ def resumed(asking: Asking, apply: DnsApply, session: ClusterSession) -> Answer:
         LocalJournalError: this machine has no journal of it, or it was never made.
         Drifted: it is of another cluster.
     """
-    from kubectl_eksdoc.changes.dns_change import DnsChange, Looking, MapApply
-    from kubectl_eksdoc.changes.engine import go_on
-    from kubectl_eksdoc.coredns_lameduck.change.lameduck import has_reload
-    from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
-    from kubectl_eksdoc.wiring.changes import maps_of
-
     around, request = asking.around, asking.request
     saved = applying.saved(apply.resume, (DNS_CHANGE,), session, around)
     written, options = applying.journal(saved.id, around), {**request.given, "apply": True, "resume": saved.id}
@@ -253,8 +236,6 @@ def resumed(asking: Asking, apply: DnsApply, session: ClusterSession) -> Answer:
 
 def made_by(saved: SavedChange) -> After:
     """The Corefile that a change has made."""
-    from kubectl_eksdoc.changes.dns_change import After
-
     dns = saved.begun.get("dns")
     return After(saved.text("dns", "corefile"), tuple(map(str, dns.get("sums", ())))) if dns else After()
 
@@ -265,9 +246,6 @@ def text_before(saved: SavedChange, asking: Asking) -> str:
     Raises:
         LocalJournalError, UsageError: nothing was changed, or it is not known.
     """
-    from kubectl_eksdoc.changes.dns_change import CONFIG_MAP
-    from kubectl_eksdoc.model.api_objects import text_at
-
     if CONFIG_MAP not in saved.past.tried:
         raise LocalJournalError(f"change {saved.id} was not made: there is nothing to revert")
     path = applying.journal(saved.id, asking.around).path_beside(_MAP)
@@ -283,11 +261,6 @@ def _check_made(saved: SavedChange, after: After, session: ClusterSession) -> No
     Raises:
         LocalJournalError: it was not made, or that cannot be told.
     """
-    from kubectl_eksdoc.changes.dns_change import CONFIG_MAP, After
-    from kubectl_eksdoc.coredns_lameduck.deployed import corefile_of
-    from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
-    from kubectl_eksdoc.model.asked import Unknown
-
     past = saved.past
     if CONFIG_MAP in past.taken:
         return
@@ -299,6 +272,4 @@ def _check_made(saved: SavedChange, after: After, session: ClusterSession) -> No
 
 
 def _again(asking: Asking, session: ClusterSession, run: str) -> str:
-    from kubectl_eksdoc.model.commands import shell
-
     return shell("kubectl", "eksdoc", NAME, "--apply", "--resume", run, *asking.reached_by(session))

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from kubectl_eksdoc.cli import opening, values
-from kubectl_eksdoc.cli.confirming import Given
+from kubectl_eksdoc.cli import opening, options, values
+from kubectl_eksdoc.cli.confirming import CHANGES, Given
 from kubectl_eksdoc.cli.opening import Asked
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import UsageError
@@ -46,6 +46,14 @@ class DnsApply:
 def add_to(parser: argparse.ArgumentParser) -> None:
     _add_wishes(parser.add_argument_group("Changes (preview; applied only with --apply)"))
     _add_applying(parser.add_argument_group("Apply"))
+
+
+def add_confirming_to(parser: argparse.ArgumentParser) -> None:
+    """Of every face that changes something: how it is confirmed, or only shown."""
+    group = parser.add_argument_group("Confirmation and dry run")
+    unless = "exactly N values become others; with --measure: unless exactly N pods are made, replaced or evicted"
+    options.add_confirmation(group, CHANGES, unless)
+    options.add_dry_run(group, "show what would be done", "ask the API server whether it would accept it")
 
 
 def _add_wishes(group: argparse._ArgumentGroup) -> None:

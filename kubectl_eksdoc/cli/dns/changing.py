@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import applying, exits, opening, options, rights
+from kubectl_eksdoc.addon_diff.judging import calls
+from kubectl_eksdoc.addon_diff.rendering import objects_of
+from kubectl_eksdoc.changes.dns_change import Ready, config_map, ready, resets, reverting
+from kubectl_eksdoc.cli import applying, exits, opening, rights
+from kubectl_eksdoc.cli.addon import applying as addon
 from kubectl_eksdoc.cli.addon.confirming import ASKS_EKS_NOTHING, confirm, still
 from kubectl_eksdoc.cli.applying import Again, Proposal
-from kubectl_eksdoc.cli.confirming import CHANGES
-from kubectl_eksdoc.cli.dns.change_options import WATCH_FOR_S, Asking, DnsApply, Request, rendered
-from kubectl_eksdoc.cli.dns.request import ADDON, NAME, measured_on
+from kubectl_eksdoc.cli.dns import change_following
+from kubectl_eksdoc.cli.dns.change_options import WATCH_FOR_S, Asking, DnsApply, rendered
+from kubectl_eksdoc.cli.dns.request import ADDON, NAME, Request, measured_on
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
+from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS
+from kubectl_eksdoc.coredns_lameduck.read import KINDS, dns_facts
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.change_journal import DNS_CHANGE
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.changes.dns_change import Ready
-    from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
-    from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
-    from kubectl_eksdoc.session.session import ClusterSession
-
+from kubectl_eksdoc.model.commands import Reach
+from kubectl_eksdoc.model.findings import reached
+from kubectl_eksdoc.render.dns_change import commands
+from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
+from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds, ClusterSession
+from kubectl_eksdoc.wiring.changes import saved_change
 
 COMMAND = f"{NAME} --apply"
 _ASKS_NOBODY = "a dry run sends no request; --dry-run=server asks the API server"
@@ -35,9 +40,6 @@ def changing(request: Request, wishes: Wishes | None, apply: DnsApply | None, ar
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
-    from kubectl_eksdoc.cli.dns import change_following
-    from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
-
     DnsChangeReport.check(request.options.output)
     asking = Asking(request, wishes, apply, around)
     if apply is not None:
@@ -56,10 +58,6 @@ def changing(request: Request, wishes: Wishes | None, apply: DnsApply | None, ar
 
 def again(change: Again, around: Surroundings) -> Answer:
     """As `changing`. What an update of the add-on has made is reverted by another update of it."""
-    from kubectl_eksdoc.cli.addon import applying as addon
-    from kubectl_eksdoc.cli.dns.request import Request
-    from kubectl_eksdoc.wiring.changes import saved_change
-
     saved = saved_change(around.edges.keeping(change.id, "", around.environ))
     if change.undo and saved.text("sent", "addon"):
         return addon.again(change, around)
@@ -70,20 +68,12 @@ def again(change: Again, around: Surroundings) -> Answer:
 
 
 def _opened(asking: Asking) -> ClusterSession:
-    from kubectl_eksdoc.addon_diff.rendering import objects_of
-    from kubectl_eksdoc.coredns_lameduck.deployed import OBJECTS
-    from kubectl_eksdoc.coredns_lameduck.read import KINDS
-    from kubectl_eksdoc.model import kinds
-    from kubectl_eksdoc.session.session import AwsUse, ClusterNeeds
-
     objects = tuple(dict.fromkeys((*objects_of(ADDON), *OBJECTS)))
     needs = ClusterNeeds("addon-diff", (*KINDS, kinds.NAMESPACES), objects, aws=AwsUse.REQUIRED)
     return opening.opened(asking.request, asking.around, needs)
 
 
 def _changed(asking: Asking, session: ClusterSession) -> Answer:
-    from kubectl_eksdoc.cli.dns import change_following
-
     around, apply = asking.around, asking.apply
     ready = prepared(asking, session)
     report = _view(asking, session, ready)
@@ -110,10 +100,6 @@ def _proposal(asking: Asking, apply: DnsApply, session: ClusterSession) -> Propo
 
 
 def prepared(asking: Asking, session: ClusterSession) -> Ready:
-    from kubectl_eksdoc.changes.dns_change import ready, reverting
-    from kubectl_eksdoc.cli.dns import change_following
-    from kubectl_eksdoc.coredns_lameduck.read import dns_facts
-
     apply = asking.apply or DnsApply()
     facts = dns_facts(session, measured_on(asking.around))
     if apply.undo:
@@ -124,15 +110,6 @@ def prepared(asking: Asking, session: ClusterSession) -> Ready:
 
 
 def _view(asking: Asking, session: ClusterSession, ready: Ready) -> DnsChangeReport:
-    from dataclasses import replace
-
-    from kubectl_eksdoc.addon_diff.judging import calls
-    from kubectl_eksdoc.changes.dns_change import config_map, resets
-    from kubectl_eksdoc.model.commands import Reach
-    from kubectl_eksdoc.model.findings import reached
-    from kubectl_eksdoc.render.dns_change import commands
-    from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
-
     change, plan = ready.change, ready.plan
     apply = asking.apply or DnsApply()
     values = plan.asked.values if plan is not None else None
@@ -181,10 +158,6 @@ def _given(asking: Asking) -> dict[str, object]:
 
 
 def _dry(asking: Asking, apply: DnsApply, session: ClusterSession, ready: Ready, view: DnsChangeReport) -> Answer:
-    from dataclasses import replace
-
-    from kubectl_eksdoc.cli.dns import change_following
-
     around = asking.around
     if apply.dry == "server" and ready.change.managed:
         raise UsageError(
@@ -210,13 +183,3 @@ def _left(asking: Asking, view: DnsChangeReport) -> int:
     if view.change is not None and view.change.not_done:
         return exits.FAILS
     return opening.code(view.findings, asking.request.accepted)
-
-
-# The flags of every face of ``coredns-lameduck`` that changes something: how it is confirmed, or only shown.
-
-
-def add_to(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Confirmation and dry run")
-    unless = "exactly N values become others; with --measure: unless exactly N pods are made, replaced or evicted"
-    options.add_confirmation(group, CHANGES, unless)
-    options.add_dry_run(group, "show what would be done", "ask the API server whether it would accept it")

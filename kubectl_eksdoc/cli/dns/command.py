@@ -10,10 +10,8 @@ from kubectl_eksdoc.cli import opening, rights
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.cli.dns import change_options, file
-from kubectl_eksdoc.cli.dns import changing as changing_options
 from kubectl_eksdoc.cli.dns import measuring as measure_options
 from kubectl_eksdoc.cli.dns import request as reading
-from kubectl_eksdoc.cli.dns.changing import changing
 from kubectl_eksdoc.cli.dns.measuring import measuring
 from kubectl_eksdoc.cli.dns.request import Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
@@ -71,7 +69,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     file.add_to(parser)
     change_options.add_to(parser)
     measure_options.add_to(parser)
-    changing_options.add_to(parser)
+    change_options.add_confirming_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
 
@@ -97,6 +95,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     if measure is not None:
         return measuring(request.options, request.source, measure, around)
     if wishes is not None or apply is not None:
+        from kubectl_eksdoc.cli.dns.changing import changing
+
         return changing(request, wishes, apply, around)
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks

@@ -16,7 +16,6 @@ from kubectl_eksdoc.cli.fleet import Passed, over_fleet
 from kubectl_eksdoc.cli.metadata import fix_options
 from kubectl_eksdoc.cli.metadata import probing as probe_options
 from kubectl_eksdoc.cli.metadata import request as reading
-from kubectl_eksdoc.cli.metadata.fixing import fixing, tell_open
 from kubectl_eksdoc.cli.metadata.probing import probing
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
@@ -61,7 +60,7 @@ def judging(request: Request, around: Surroundings) -> Answer:
         raise rights.explained(error, reading.NAME) from error
     opening.told(session, options, around)
     shared_options.told(before, around)
-    tell_open(request, session, around)
+    reading.tell_open(request, session, around)
     pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
     beside = against(before, session.cluster, plan, request.given) if before is not None else None
     named = bool(request.groups or request.nodes)
@@ -258,6 +257,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     if fix is not None or active is not None:
         shared_options.refused_beside("--apply" if fix is not None else "--active", request.earlier)
     if fix is not None:
+        from kubectl_eksdoc.cli.metadata.fixing import fixing
+
         return fixing(request, fix, active, around)
     if active is not None:
         return probing(request, active, around)

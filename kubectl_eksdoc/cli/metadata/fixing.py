@@ -8,11 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
+from kubectl_eksdoc.changes.engine import Kind, World, go_on
+from kubectl_eksdoc.changes.metadata_fix import Ports, fix_of, proofs, tried
 from kubectl_eksdoc.cli import applying, exits, opening, rights
 from kubectl_eksdoc.cli import look as looks
-from kubectl_eksdoc.cli.applying import Again
+from kubectl_eksdoc.cli.applying import Again, Proposal
 from kubectl_eksdoc.cli.confirming import confirm
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.fix_options import WATCH_FOR_S, FixRequest
@@ -21,21 +23,29 @@ from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.probe_pods import ClockAround
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import AwsError, Forbidden, LocalJournalError, UsageError
-from kubectl_eksdoc.model.change_journal import METADATA_FIX, Past
-
-if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.changes.engine import Kind, World
-    from kubectl_eksdoc.cli.applying import Proposal
-    from kubectl_eksdoc.imds_probe.fixes.chooser import Chosen
-    from kubectl_eksdoc.imds_probe.run import Done
-    from kubectl_eksdoc.model.asked import Absent, Unknown
-    from kubectl_eksdoc.model.aws.machines import Instance
-    from kubectl_eksdoc.model.change_journal import Part, SavedChange
-    from kubectl_eksdoc.model.metadata import Act, OnTemplate
-    from kubectl_eksdoc.render.metadata_fix.report import FixReport
-    from kubectl_eksdoc.session.session import ClusterSession
-
+from kubectl_eksdoc.errors import AwsError, ClusterError, Forbidden, LocalJournalError, UsageError
+from kubectl_eksdoc.imds_probe.fixes.chooser import Chosen, NotChosen, chosen, forbidden, offered
+from kubectl_eksdoc.imds_probe.read import NEEDS, plan_imds, vpc_of
+from kubectl_eksdoc.imds_probe.run import (
+    Done,
+    class_reverting,
+    from_doc,
+    group_reverting,
+    of_group,
+    of_instance,
+    reverting,
+    to_doc,
+)
+from kubectl_eksdoc.imds_probe.sources import class_name, instance_of
+from kubectl_eksdoc.model import kinds
+from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.aws.machines import Instance
+from kubectl_eksdoc.model.change_journal import METADATA_FIX, Became, Part, Past, SavedChange
+from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
+from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.render.metadata_fix.report import FixReport, action, head
+from kubectl_eksdoc.session.session import ClusterSession
+from kubectl_eksdoc.wiring.changes import node_classes_of
 
 COMMAND = f"{reading.NAME} --apply"
 _PROVES_LITTLE = (
@@ -69,9 +79,6 @@ def fixing(request: Request, fix: FixRequest, active: Active | None, around: Sur
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
-    from kubectl_eksdoc.imds_probe.read import NEEDS
-    from kubectl_eksdoc.render.metadata_fix.report import FixReport
-
     FixReport.check(request.options.output)
     applying.check_live(request.source, fix.dry == "client", _DEMO)
     if fix.dry == "none":
@@ -86,7 +93,7 @@ def fixing(request: Request, fix: FixRequest, active: Active | None, around: Sur
             return _resumed(asking, session)
         if fix.undo:
             return _undone(asking, session)
-        tell_open(request, session, around)
+        reading.tell_open(request, session, around)
         return _fixed(asking, session)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
@@ -125,9 +132,6 @@ def _shown(asking: _Fixing, session: ClusterSession) -> _Shown:
     Raises:
         UsageError: there is no such fix, or not one.
     """
-    from kubectl_eksdoc.imds_probe.fixes.chooser import NotChosen, chosen, forbidden, offered
-    from kubectl_eksdoc.imds_probe.read import plan_imds, vpc_of
-
     request = asking.request
     cluster, intent = reading.scope(request).of(session.cluster), request.intent
     plan = plan_imds(session, request.hops, cluster, intent=intent)
@@ -139,8 +143,6 @@ def _shown(asking: _Fixing, session: ClusterSession) -> _Shown:
 
 
 def _report(asking: _Fixing, shown: _Shown, session: ClusterSession) -> FixReport:
-    from kubectl_eksdoc.render.metadata_fix.report import FixReport
-
     chosen, dry = shown.chosen, asking.fix.dry
     given: dict[str, object] = {"apply": True, "fix": asking.fix.name, "dry-run": "" if dry == "none" else dry}
     return FixReport(
@@ -156,8 +158,6 @@ def _report(asking: _Fixing, shown: _Shown, session: ClusterSession) -> FixRepor
 
 
 def _proposal(asking: _Fixing, session: ClusterSession) -> Proposal:
-    from kubectl_eksdoc.cli.applying import Proposal
-
     shown = _shown(asking, session)
     act = shown.chosen.act
     refused = (f"nothing is done: {shown.forbidden}", exits.FAILS) if shown.forbidden else None
@@ -166,17 +166,11 @@ def _proposal(asking: _Fixing, session: ClusterSession) -> Proposal:
 
 
 def _confirm(asking: _Fixing, session: ClusterSession, act: Act, more: str = "") -> None:
-    from kubectl_eksdoc.render.metadata_fix.report import action, head
-
     asking.around.note(f"{head(act)}{more}:")
     confirm(session.cluster.identity, len(act.nodes), action(act), asking.fix.given, asking.around.ask)
 
 
 def _dry(asking: _Fixing, act: Act, report: FixReport, session: ClusterSession, forbidden: bool = False) -> Answer:
-    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
-    from kubectl_eksdoc.changes.metadata_fix import tried
-    from kubectl_eksdoc.wiring.changes import node_classes_of
-
     client = asking.fix.dry == "client"
     well, said = True, ()  # type: bool, tuple[str, ...]
     if not client:
@@ -191,9 +185,6 @@ def _dry(asking: _Fixing, act: Act, report: FixReport, session: ClusterSession, 
 
 
 def _carried_out(asking: _Fixing, session: ClusterSession, report: FixReport) -> Answer:
-    from kubectl_eksdoc.imds_probe.run import to_doc
-    from kubectl_eksdoc.render.metadata_fix.report import head
-
     written, act = applying.new_journal(asking.around), report.act
     begun = applying.begun(
         METADATA_FIX,
@@ -225,10 +216,6 @@ def _token(run: str) -> str:
 def _edges(
     asking: _Fixing, session: ClusterSession, act: Act, token: str, ident: str
 ) -> Iterator[tuple[Kind[Done], World]]:
-    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
-    from kubectl_eksdoc.changes.metadata_fix import Ports, fix_of
-    from kubectl_eksdoc.wiring.changes import node_classes_of
-
     around, active, written = asking.around, asking.active, applying.journal(ident, asking.around)
     with (
         applying.world(written, asking.fix.watch_s, around) as world,
@@ -244,9 +231,6 @@ def _edges(
 
 
 def _proofs(asking: _Fixing, names: Sequence[str], active: Active, world: World) -> tuple[Part, ...]:
-    from kubectl_eksdoc.changes.metadata_fix import proofs
-    from kubectl_eksdoc.model import kinds
-
     request, around = asking.request, asking.around
     manner, connection = manner_of(request, active), request.options.connection
     ground = around.edges.open_ground(connection, manner.namespace)
@@ -259,12 +243,6 @@ def _members(
     asking: _Fixing, session: ClusterSession, group: str
 ) -> Mapping[str, Instance | Absent | Unknown] | Unknown:
     """The nodes of a group as they are now, each with its instance."""
-    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
-    from kubectl_eksdoc.errors import ClusterError
-    from kubectl_eksdoc.imds_probe.sources import instance_of
-    from kubectl_eksdoc.model import kinds
-    from kubectl_eksdoc.model.asked import Unknown
-
     request = asking.request
     try:
         cluster = asking.around.open_reader(request.source, request.options.connection, None).read((kinds.NODES,))
@@ -292,8 +270,6 @@ def _answer(asking: _Fixing, session: ClusterSession, report: FixReport, done: D
 
 def _back_of(lines: Sequence[str], done: Done) -> tuple[str, ...]:
     """Of what this fix has changed itself: what another client has set since is not reverted by its rollback."""
-    from kubectl_eksdoc.model.metadata import OnInstances
-
     if not isinstance(done.act, OnInstances):
         return tuple(lines) if done.changed or not done.whole else ()
     others = {one.instance for one in done.act.each} - {*done.changed}
@@ -316,8 +292,6 @@ def _saved(asking: _Fixing, ident: str, session: ClusterSession) -> tuple[SavedC
         LocalJournalError: this machine has no journal of it, or none that can be understood.
         Drifted: it is of another cluster.
     """
-    from kubectl_eksdoc.imds_probe.run import from_doc
-
     saved = applying.saved(ident, (METADATA_FIX,), session, asking.around)
     try:
         return saved, from_doc(saved.begun["act"]), str(saved.begun["token"])
@@ -327,9 +301,6 @@ def _saved(asking: _Fixing, ident: str, session: ClusterSession) -> tuple[SavedC
 
 def _resumed(asking: _Fixing, session: ClusterSession) -> Answer:
     """What is as it was meant to be is left alone. Raises: as `_saved`."""
-    from kubectl_eksdoc.changes.engine import go_on
-    from kubectl_eksdoc.render.metadata_fix.report import FixReport, action, head
-
     ident, around = asking.fix.resume, asking.around
     saved, act, token = _saved(asking, ident, session)
     back = tuple(map(str, saved.begun.get("wayBack", ())))
@@ -346,9 +317,6 @@ def _resumed(asking: _Fixing, session: ClusterSession) -> Answer:
 
 def _undone(asking: _Fixing, session: ClusterSession) -> Answer:
     """Nothing that another client has changed since is reverted. Raises: as `_saved`."""
-    from kubectl_eksdoc.model.metadata import OnClass, OnTemplate
-    from kubectl_eksdoc.render.metadata_fix.report import FixReport
-
     ident, around = asking.fix.undo, asking.around
     saved, made, _ = _saved(asking, ident, session)
     act = _reverting(made, saved.past, session, around)
@@ -369,10 +337,6 @@ def _undone(asking: _Fixing, session: ClusterSession) -> Answer:
 
 
 def _reverting(made: Act, past: Past, session: ClusterSession, around: Surroundings) -> Act:
-    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
-    from kubectl_eksdoc.imds_probe.run import class_reverting, group_reverting, of_instance, reverting
-    from kubectl_eksdoc.model.metadata import OnClass, OnTemplate
-
     if isinstance(made, OnTemplate):
         number = int(str(past.answer("version", "number") or 0))
         return group_reverting(made, number, _of_group(made, number, past, session, around))
@@ -393,10 +357,6 @@ def _of_group(
     made: OnTemplate, number: int, past: Past, session: ClusterSession, around: Surroundings
 ) -> tuple[str, ...]:
     """The nodes of the group, where it is at the version that the fix has made; else none."""
-    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
-    from kubectl_eksdoc.imds_probe.run import of_group
-    from kubectl_eksdoc.model.change_journal import Became
-
     part = of_group(made, number, MetadataChanges(session.believed).group(made.group))
     if part.became is not Became.DONE or "update" not in past.tried:
         around.note(f"{part.what}: {part.why or part.became.value}: it is left as it is")
@@ -406,30 +366,5 @@ def _of_group(
 
 def _of_class(name: str, session: ClusterSession) -> tuple[str, ...]:
     """The nodes that drift with it now."""
-    from kubectl_eksdoc.imds_probe.sources import class_name
-    from kubectl_eksdoc.model.nodes import NodeOwner
-
     karpenters = (node for node in session.cluster.nodes if node.owner is NodeOwner.KARPENTER)
     return tuple(node.name for node in karpenters if class_name(node, session.cluster) == name)
-
-
-_LATEST = 20
-"""So many journals are looked at for fixes that were not finished."""
-
-
-def tell_open(request: Request, session: ClusterSession, around: Surroundings) -> None:
-    """On stderr: the fixes of this cluster that were not finished, by the latest journals of this machine."""
-    from kubectl_eksdoc.model.asked import Unknown
-    from kubectl_eksdoc.model.change_journal import unfinished
-    from kubectl_eksdoc.wiring.changes import saved_changes
-
-    if not request.source.live or isinstance(session.aws, Unknown):
-        return
-    keeping = around.edges.keeping("", "", around.environ)
-    latest = saved_changes(keeping.environ, keeping.home, _LATEST)
-    for each in unfinished(latest, session.aws.cluster.arn, METADATA_FIX)[::-1]:
-        words = reading.reached_by(request, session)
-        around.note(f"fix {each.id} ({each.text('fix') or 'unknown'}, {each.text('at')}) was not finished")
-        for does, flag in (("continue", "--resume"), ("revert", "--undo")):
-            line = shlex.join(["kubectl", "eksdoc", "imds-probe", "--apply", flag, each.id, *words])
-            around.note(f"  {does} it: {line}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,12 +11,14 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.amazon.metadata_service import POD
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, since_from
+from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.imds_probe.assumed import Assumed, Intent
     from kubectl_eksdoc.imds_probe.read import Scope
+    from kubectl_eksdoc.session.session import ClusterSession
 
 
 _PODS, _NODES = ("pod", "pods", "po"), ("node", "nodes", "no")
@@ -123,3 +126,24 @@ def scope(request: Request) -> Scope:
 def reached_by(request: Request, session: opening.WasRead) -> tuple[str, ...]:
     """The words that lead to the same cluster once more."""
     return opening.with_aws(request.source, request.options, session.cluster.identity.context)
+
+
+_LATEST = 20
+"""So many journals are looked at for fixes that were not finished."""
+
+
+def tell_open(request: Request, session: ClusterSession, around: Surroundings) -> None:
+    """On stderr: the fixes of this cluster that were not finished, by the latest journals of this machine."""
+    from kubectl_eksdoc.model.asked import Unknown
+    from kubectl_eksdoc.model.change_journal import METADATA_FIX, unfinished
+    from kubectl_eksdoc.wiring.changes import saved_changes
+
+    if not request.source.live or isinstance(session.aws, Unknown):
+        return
+    keeping = around.edges.keeping("", "", around.environ)
+    latest = saved_changes(keeping.environ, keeping.home, _LATEST)
+    for each in unfinished(latest, session.aws.cluster.arn, METADATA_FIX)[::-1]:
+        around.note(f"fix {each.id} ({each.text('fix') or 'unknown'}, {each.text('at')}) was not finished")
+        for does, flag in (("continue", "--resume"), ("revert", "--undo")):
+            words = ("kubectl", "eksdoc", NAME, "--apply", flag, each.id, *reached_by(request, session))
+            around.note(f"  {does} it: {shlex.join(words)}")
