@@ -334,7 +334,7 @@ def test_a_write_in_the_name_of_eks_is_a_users() -> None:
     ]
 
 
-@pytest.mark.parametrize(("addon", "every"), [("vpc-cni", 15), ("coredns", 8)])
+@pytest.mark.parametrize(("addon", "every"), [("vpc-cni", 25), ("coredns", 12)])
 def test_what_a_real_server_took_never_passes(addon: str, every: int) -> None:
     """And nearly all that it left alone does."""
     _histories(addon, every)

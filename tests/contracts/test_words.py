@@ -25,21 +25,12 @@ def texts(path: Path) -> tuple[str, ...]:
 
 def _texts(path: Path) -> Iterator[str]:
     """String literals of more than one word that are no docstrings: what a user may read."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    notes = {
-        id(statement.value)
-        for node in ast.walk(tree)
-        for statement in (getattr(node, "body", None) if isinstance(getattr(node, "body", None), list) else ())
-        if isinstance(statement, ast.Expr)
-    }
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and " " in node.value
-            and id(node) not in notes
-        ):
-            yield node.value
+    docstrings: set[int] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):  # a statement comes before what is in it
+        if isinstance(node, ast.Expr):
+            docstrings.add(id(node.value))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield from () if id(node) in docstrings else (node.value,)
 
 
 def of_knowledge(value: object) -> Iterator[str]:
