@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.cluster import Cluster, Identity
     from kubectl_eksdoc.model.journal import RunSummary
     from kubectl_eksdoc.render.drain.view import DrainView
-    from kubectl_eksdoc.render.run.view import RunView
+    from kubectl_eksdoc.render.run.report import RunReport
 
 
 class RunDesk:
@@ -268,9 +268,9 @@ class _Notes(io.StringIO):
         return len(text)
 
 
-def _outcome(view: RunView, events: str) -> Outcome:
-    from kubectl_eksdoc.render.run import table
-    from kubectl_eksdoc.render.run.view import Outcome as Came
+def _outcome(view: RunReport, events: str) -> Outcome:
+    from kubectl_eksdoc.render.run.report import Outcome as Came
+    from kubectl_eksdoc.render.run.report import against_plan, verdict
 
     doubt = bool(view.record.record.pending or view.record.record.coming)
-    return Outcome(table.verdict(view), table.against_plan(view), view, view.outcome is not Came.DONE, doubt, events)
+    return Outcome(verdict(view), against_plan(view), view, view.outcome is not Came.DONE, doubt, events)

@@ -137,12 +137,12 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    from kubectl_eksdoc.render.run.formats import FORMATS
+    from kubectl_eksdoc.render.run.report import RunReport
 
     request = _request(args, words, around)
     wanted = request.wanted
     if request.inside is None:
-        FORMATS.check(request.options.output)
+        RunReport.check(request.options.output)
     if not request.dry and (request.inside is None or request.inside.apply):
         check_writable(around.environ, COMMAND)
     if request.carried and (answer := rest.gone_on_with(wanted, request.carried, around)) is not None:

@@ -73,11 +73,11 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
     from kubectl_eksdoc.drain.run.journal import replay
-    from kubectl_eksdoc.render.run.formats import FORMATS
+    from kubectl_eksdoc.render.run.report import RunReport
 
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
     limits_given = run_options.limits_given(args)
-    FORMATS.check(request.options.output)
+    RunReport.check(request.options.output)
     check_writable(around.environ, COMMAND)
     keeping = around.edges.keeping("", request.namespace, around.environ)
     try:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.render.drain.groups import Advice, Group, evidence
 from kubectl_eksdoc.render.drain.invocation import NextStep
 from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN
 from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.report import Line, Lines
+from kubectl_eksdoc.render.tables import Title
 from kubectl_eksdoc.render.text import shown, wrap
 
 _MARGIN = "    "
@@ -97,3 +99,9 @@ def step_lines(step: NextStep, look: Look) -> list[str]:
     """What is to be done next, and the command that does it."""
     lines = wrap(shown(step.text + (":" if step.command else "."), look), look.columns, "  ")
     return [*lines, command_line(step.command, look)] if step.command else lines
+
+
+def to_do(title: Title, steps: Iterable[tuple[str, str]]) -> Lines:
+    """A sentence each, and the command that does it."""
+    pairs = ((Line(f"- {text}:"), Line(command, 2 * len(_MARGIN), whole=True)) for text, command in steps)
+    return Lines(title, [line for pair in pairs for line in pair], "sh")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model.cluster import Source
@@ -23,8 +23,7 @@ _DEFAULTS: Mapping[str, object] = usual(DrainPolicy)
 _ACCEPTED = "accept-unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class NextStep:
+class NextStep(NamedTuple):
     """One sentence without its full stop, and the command line that does it, or ""."""
 
     text: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kubectl_eksdoc.drain.handoff.offers import HandOff, Step
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.render import markdown
@@ -18,6 +17,7 @@ from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.identity import UNKNOWN, named
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import code, escape, folded
+from kubectl_eksdoc.render.report import Markdown
 from kubectl_eksdoc.render.tables import Drawn
 from kubectl_eksdoc.render.text import counted, rfc3339
 
@@ -56,9 +56,7 @@ def _ticket(view: DrainView, look: Look, most: int) -> str:
         if body:
             lines += ["", f"### {title}", "", *body]
     if view.handoffs:
-        lines += ["", f"### {escape(afterwards.TITLE.capitalize())}"]
-        lines += [line for handoff in view.handoffs[:most] for line in handed_off(handoff, most)]
-        lines += ["", _more(len(view.handoffs) - most, "groups of nodes")] if len(view.handoffs) > most else []
+        lines += ["", *Markdown.lines(afterwards.written(view.handoffs, most), look, most)]
     for details in _details(view, most):
         if details:
             lines += ["", *details]
@@ -179,34 +177,4 @@ def _remedies(advice: Sequence[Advice]) -> list[str]:
             lines.append(f"  - *{when.value}*: {escape(remedy.text)}")
             if commands:
                 lines += ["", *(f"    {line}" for line in markdown.block(commands)), ""]
-    return lines
-
-
-def handed_off(handoff: HandOff, most: int) -> list[str]:
-    """A group's steps, and folded: what to beware of, and for a managed group the ways compared."""
-    lines = ["", f"#### {escape(afterwards.head(handoff))}", ""]
-    lines += _steps("New nodes", handoff.arrive, most) + _steps("Old nodes", handoff.leave, most)
-    beware = [f"- {escape(text)}." for text in handoff.beware]
-    lines += ["", *folded(f"{len(beware)} to beware of", beware)] if beware else []
-    update = afterwards.update_of(handoff)
-    if update is None:
-        return lines
-    columns, body = afterwards.comparison(handoff.instead)
-    lines += ["", *markdown.table(columns, body), ""]
-    lines += [f"- nodes added by {afterwards.WAYS[o.way].lower()}: {escape(o.surge_why)}" for o in handoff.instead]
-    for text, pods in afterwards.pods_of(update):
-        names = ", ".join(code(pod) for pod in pods[:most])
-        more = f" {_more(len(pods) - most, 'pods')}" if len(pods) > most else ""
-        lines.append(f"- the group's own update: {escape(text)} {counted(len(pods), 'pod')}: {names}{more}")
-    return lines
-
-
-def _steps(title: str, steps: Iterable[Step], most: int) -> list[str]:
-    lines: list[str] = []
-    for step in steps:
-        lines.append(f"- *{title}*: {escape(step.text)}")
-        if step.commands:
-            lines += ["", *(f"  {line}" for line in markdown.block(step.commands[:most])), ""]
-        if len(step.commands) > most:
-            lines += [f"  {_more(len(step.commands) - most, 'commands')}", ""]
     return lines

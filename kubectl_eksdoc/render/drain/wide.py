@@ -145,7 +145,7 @@ def _not_judged(view: DrainView, look: Look) -> list[str]:
 
 
 def _afterwards(view: DrainView, look: Look) -> list[str]:
-    return _titled(afterwards.TITLE, afterwards.afterwards(view.handoffs, look), look)
+    return _titled(afterwards.TITLE.screen, afterwards.afterwards(view.handoffs, look), look)
 
 
 def _next(view: DrainView, look: Look) -> list[str]:

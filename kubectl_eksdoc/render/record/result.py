@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubectl_eksdoc.drain.run.record import Placement
 from kubectl_eksdoc.model.journal import Cause
 from kubectl_eksdoc.render.drain.estimate_result import Seconds, SoakResult
-from kubectl_eksdoc.render.record.view import NodeRun, RecordView, Refused
+from kubectl_eksdoc.render.record.rows import NodeRun, RecordView, Refused
 from kubectl_eksdoc.render.result import Count, Positive, Printed, Text, Texts
 
 
@@ -124,7 +124,7 @@ def recorded(view: RecordView) -> dict[str, object]:
         "cordoned_only": record.cordoned_only,
         "refusals": view.refusals,
         "pending": view.pending,
-        "re_evicted": view.re_evicted,
+        "re_evicted": record.re_evicted,
         "not_emptied": [node.name for node in view.not_emptied],
         "findings": view.planned.findings,
     }

@@ -21,9 +21,8 @@ from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.render.drain import DrainView, render
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.run.formats import FORMATS
-from kubectl_eksdoc.render.run.view import RunView
+from kubectl_eksdoc.render.record.rows import RecordView
+from kubectl_eksdoc.render.run.report import RunReport
 from tests.builders import NOW
 from tests.flows.run.test_waves import BLUE, ONE_BY_ONE, a_cluster
 
@@ -62,7 +61,7 @@ def test_so_does_its_document() -> None:
 def test_a_run_that_soaked_as_it_should_is_not_late(output: str) -> None:
     cluster, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=Limits(soak_s=120))
     view = RecordView(rehearsal, cluster, soak=soak_of(rehearsal.plan, 120.0))
-    text = FORMATS.render(RunView("r", view, NOW, NOW, "ada", "desk"), output, Look())
+    text = RunReport("r", view, NOW, NOW, "ada", "desk").render(output, Look())
     plain = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE)[1].late_s
     assert plain is not None and view.late_s == pytest.approx(plain, abs=1.0)
     if output == "json":
