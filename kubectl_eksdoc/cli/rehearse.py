@@ -93,7 +93,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
     faults = fault_options.faults_from(args)
     from kubectl_eksdoc.flows.rehearse import rehearse
     from kubectl_eksdoc.model.cluster import Identity
-    from kubectl_eksdoc.render.drain.given import as_given
+    from kubectl_eksdoc.render.drain.plan import as_given
     from kubectl_eksdoc.render.identity import identity_line
     from kubectl_eksdoc.render.rehearsal.report import RehearsalReport
 

@@ -244,7 +244,7 @@ _ADDON_AFTER = "render.addon.after.FORMATS"
 _DNS_CHANGE = "render.dns_change.report.DnsChangeReport"
 
 FORMATS: Mapping[str, str] = {
-    "drain plan": "render.drain.FORMATS",
+    "drain plan": "render.drain.report.DrainReport",
     "drain run": _RUNS,
     "drain resume": _RUNS,
     "drain rollback": _RUNS,

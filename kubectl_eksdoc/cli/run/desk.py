@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.flows.run.running import Tried
     from kubectl_eksdoc.model.cluster import Cluster, Identity
     from kubectl_eksdoc.model.journal import RunSummary
-    from kubectl_eksdoc.render.drain.view import DrainView
+    from kubectl_eksdoc.render.drain.plan import DrainView
     from kubectl_eksdoc.render.run.report import RunReport
 
 
@@ -111,7 +111,7 @@ class RunDesk:
 
     def prepare_going_on(self, run: str) -> Prepared:
         from kubectl_eksdoc.drain.run.journal import replay
-        from kubectl_eksdoc.render.drain.view import DrainView
+        from kubectl_eksdoc.render.drain.plan import DrainView
 
         self._check_free()
         check_writable(self._around.environ, rest.COMMAND)

@@ -18,9 +18,9 @@ from kubectl_eksdoc.drain.run.record import Record
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import Cause
 from kubectl_eksdoc.render.drain import timeline
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.rows import NONE
-from kubectl_eksdoc.render.drain.verdict import BAD, GOOD
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.signs import BAD, GOOD
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.report import Figure, Table
 from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Title

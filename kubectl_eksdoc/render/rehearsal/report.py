@@ -12,7 +12,7 @@ from kubectl_eksdoc.drain.run.moments import ASKED, Happened
 from kubectl_eksdoc.model.durations import in_words
 from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.drain.estimate_result import Seconds
+from kubectl_eksdoc.render.drain.result_parts import Seconds, rounded
 from kubectl_eksdoc.render.drain.rows import unread
 from kubectl_eksdoc.render.drain.verdict import verdict as verdict_of_plan
 from kubectl_eksdoc.render.look import Look
@@ -24,7 +24,6 @@ from kubectl_eksdoc.render.record.result import (
     RecordPlan,
     RecordRefusal,
     recorded,
-    seconds,
 )
 from kubectl_eksdoc.render.record.rows import RecordView, asked, cordoned_only, held_by_name, placed
 from kubectl_eksdoc.render.report import Foot, Head, Points, Report, Section, Table
@@ -232,7 +231,7 @@ class _Moment(Printed):
 
     @classmethod
     def of(cls, facts: moments.Moment) -> _Moment:
-        return cls.filled(facts, at_seconds=seconds(facts.at_s))
+        return cls.filled(facts, at_seconds=rounded(facts.at_s))
 
 
 class RehearsalResult(CommandResult):

@@ -10,7 +10,7 @@ from typing import Literal
 from kubectl_eksdoc.drain.run.moments import Happened, Moment
 from kubectl_eksdoc.drain.run.standing import Reason, Standing
 from kubectl_eksdoc.render import result
-from kubectl_eksdoc.render.drain.estimate_result import Seconds, rounded
+from kubectl_eksdoc.render.drain.result_parts import Seconds, rounded
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.result import KindResult, Printed, Text, plain
 from kubectl_eksdoc.render.text import counted, cut, duration, listing, shown

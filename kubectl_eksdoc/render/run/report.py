@@ -15,10 +15,10 @@ from kubectl_eksdoc.drain.run.moments import Happened, Moment
 from kubectl_eksdoc.drain.run.record import WAITED_S
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.drain import afterwards
-from kubectl_eksdoc.render.drain.blocks import to_do
-from kubectl_eksdoc.render.drain.estimate_result import Seconds
-from kubectl_eksdoc.render.drain.invocation import NextStep
+from kubectl_eksdoc.render.drain import handoffs
+from kubectl_eksdoc.render.drain.findings import to_do
+from kubectl_eksdoc.render.drain.plan import NextStep
+from kubectl_eksdoc.render.drain.result_parts import Seconds, rounded
 from kubectl_eksdoc.render.drain.verdict import soaked
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import Marked, code, escape
@@ -31,7 +31,6 @@ from kubectl_eksdoc.render.record.result import (
     RecordPlan,
     RecordRefusal,
     recorded,
-    seconds,
 )
 from kubectl_eksdoc.render.record.rows import RecordView, against_times, asked, cordoned_only, held_by_name, placed
 from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, Own, Points, Report, Section
@@ -57,8 +56,10 @@ class RunReport(Report):
     of: ClassVar[str] = "a run"
     formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
         {
-            **{name: PLAIN[name] for name in ("table", "wide", "markdown")},
+            "table": PLAIN["table"],
+            "wide": PLAIN["wide"],
             "json": Own(lambda report, look: json_line(report.result())),  # on one line, as its events before it
+            "markdown": PLAIN["markdown"],
         }
     )
 
@@ -112,7 +113,7 @@ class RunReport(Report):
         yield rows.refusals(record)
         yield rows.pending(record)
         yield Points(AGAINST, against_plan(self))
-        yield afterwards.section(self._handoffs, full)
+        yield handoffs.section(self._handoffs, full)
         yield to_do(Title("Next"), self.steps)
 
     def ticket(self, most: int) -> Iterator[Section]:
@@ -129,7 +130,7 @@ class RunReport(Report):
         yield replace(rows.placements(record), title=Title("" if said else "Placements"))
         yield rows.refusals(record)
         yield rows.pending(record)
-        yield afterwards.written(self._handoffs, most)
+        yield handoffs.written(self._handoffs, most)
         yield to_do(Title("Next"), self.steps)
         yield rows.moments(record)
 
@@ -259,9 +260,9 @@ def _errors(view: RecordView) -> _Errors | None:
         return None
     took_s = estimate.p50_s + late_s
     return _Errors.filled(
-        p50=seconds(late_s),
-        p95=seconds(took_s - estimate.p95_s),
-        lower_bound=seconds(took_s - estimate.least[0].seconds) if estimate.least else None,
+        p50=rounded(late_s),
+        p95=rounded(took_s - estimate.p95_s),
+        lower_bound=rounded(took_s - estimate.least[0].seconds) if estimate.least else None,
         causes=view.record.causes.items(),
     )
 
@@ -335,7 +336,7 @@ class RunResult(CommandResult):
             facts,
             metadata=metadata(record.cluster, record),
             errors=_errors(record),
-            ready_seconds=seconds(record.record.ready_s),
+            ready_seconds=rounded(record.record.ready_s),
             not_ready=record.record.unready,
             evictions=record.evictions,
             against_plan=against_plan(facts),

@@ -15,11 +15,11 @@ from kubectl_eksdoc.drain.run.account import NodeAccount, nodes_of, phase_words
 from kubectl_eksdoc.drain.run.journal import Journaled
 from kubectl_eksdoc.drain.run.others import OthersNode
 from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, Held, Phase, RunNote, RunSummary, Timed
-from kubectl_eksdoc.render.drain.blocks import to_do
-from kubectl_eksdoc.render.drain.estimate_result import Seconds, rounded
+from kubectl_eksdoc.render.drain.findings import to_do
+from kubectl_eksdoc.render.drain.result_parts import Seconds, rounded
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.record.result import RecordCause, seconds
+from kubectl_eksdoc.render.record.result import RecordCause
 from kubectl_eksdoc.render.record.rows import because
 from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, Own, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Positive, Printed, Text, Texts
@@ -325,11 +325,11 @@ class _Past(Printed):
             run=facts.run.run,
             begun_at=facts.run.begun,
             outcome=facts.journaled.ended,
-            p50=seconds(p50_s),
-            p95=seconds(p95_s),
-            lower_bound=seconds(bound_s),
-            took=timed and seconds(timed.took_s),
-            error=timed and seconds(timed.error_s),
+            p50=rounded(p50_s),
+            p95=rounded(p95_s),
+            lower_bound=rounded(bound_s),
+            took=timed and rounded(timed.took_s),
+            error=timed and rounded(timed.error_s),
             causes=timed.causes if timed else (),
         )
 

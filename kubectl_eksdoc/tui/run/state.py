@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.drain.run.moments import Moment
     from kubectl_eksdoc.flows.run.running import Tried
     from kubectl_eksdoc.model.journal import RunSummary
-    from kubectl_eksdoc.render.drain.view import DrainView
+    from kubectl_eksdoc.render.drain.plan import DrainView
     from kubectl_eksdoc.render.run.report import RunReport
 
 

@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.run.standing import Standing
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.model.journal import RunSummary
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.record.rows import RecordView
 from kubectl_eksdoc.render.run.report import Outcome as Came
 from kubectl_eksdoc.render.run.report import RunReport, against_plan, verdict

@@ -1,11 +1,11 @@
-"""The plan's last section for a terminal: how nodes come and go after the drain, and the ways compared."""
+"""How nodes come and go after the drain, and the ways compared, for a terminal and in Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from kubectl_eksdoc.drain.handoff.offers import HandOff, Option, Step, Way
-from kubectl_eksdoc.render.drain.blocks import command_line
+from kubectl_eksdoc.render.drain.findings import command_line
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.markdown import block, code, escape, folded, more, table
