@@ -307,7 +307,7 @@ class PlanRequest:
     @property
     def given(self) -> dict[str, object]:
         """By the names of the flags."""
-        from kubectl_eksdoc.render.drain.given import as_given
+        from kubectl_eksdoc.render.drain.plan import as_given
 
         return as_given(self.targeting, self.policy, self.baseline, self.order_file)
 
@@ -363,7 +363,7 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     # Imported late: help and errors of usage must not pay for what only a plan needs.
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.drain.comparison.comparing import compare
-    from kubectl_eksdoc.render.drain import DrainView, render
+    from kubectl_eksdoc.render.drain.report import DrainReport
     from kubectl_eksdoc.render.identity import identity_line
 
     options = request.options
@@ -383,13 +383,12 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
     since_options.told(baseline, around)
     tell((*said, *opening.contradicted(cluster.identity, options), *idle(plan)), around)
-    look = looks.decide(options, around.stdout, around.environ)
     reached_by = opening.words(request.source, options, cluster.identity.context)
     comparison = compare(baseline, cluster, plan, request.given) if baseline else None
     if comparison and comparison.doubt:
         tell((f"it is unknown whether the baseline is of this cluster: {comparison.doubt}",), around)
-    view = DrainView(plan, cluster, request.given, reached_by=reached_by, comparison=comparison)
-    return Answer(render(view, options.output, look), exit_code(plan))
+    report = DrainReport(plan, cluster, request.given, reached_by=reached_by, comparison=comparison)
+    return Answer(looks.answered(report, options, around), exit_code(plan))
 
 
 def answered(request: PlanRequest, around: Surroundings, say: Callable[[str], object]) -> tuple[Cluster, DrainPlan]:

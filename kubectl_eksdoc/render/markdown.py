@@ -24,8 +24,16 @@ _WORD_JOIN = "<!-- -->"
 """An empty comment between two characters: GitHub then sees neither a mention nor a reference nor a link."""
 
 
+class Marked(str):
+    """Markdown that may stand in a page as it is."""
+
+    __slots__ = ()
+
+
 def escape(text: str) -> str:
     """`text` that shows as itself wherever inline Markdown stands, table cells included."""
+    if isinstance(text, Marked):
+        return text
     safe = clean(text).replace("&", "&amp;")
     safe = _ACTIVE.sub(lambda m: _ENTITY.get(m[0]) or ("\\" + m[0]), safe)
     safe = _REFERENCE.sub(rf"\1{_WORD_JOIN}", safe)
@@ -138,9 +146,9 @@ def items(texts: Iterable[str]) -> list[str]:
     return [f"- {escape(text)}" for text in texts]
 
 
-def ticket_table(drawn: Drawn, what: str, most: int) -> list[str]:
+def ticket_table(drawn: Drawn, what: str, most: int, names: Collection[str] = ()) -> list[str]:
     columns, body = drawn
-    lines = table(columns, body[:most], _NAMES)
+    lines = table(columns, body[:most], _NAMES.union(names))
     rest = more(len(body) - most, what)
     return [*lines, "", *rest] if rest else lines
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from kubectl_eksdoc.drain.nodes import IMAGE
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model.versions import parse
-from kubectl_eksdoc.render.drain.verdict import in_brief
+from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.tui import knobs, words
 from kubectl_eksdoc.tui.choice import Choice

@@ -10,8 +10,8 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.render.drain.groups import command_of, of_budget
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.findings import command_of, of_budget
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.roles import starter_budgets
 from kubectl_eksdoc.render.text import counted, cut, shown, wrap

@@ -15,9 +15,9 @@ from kubectl_eksdoc.drain.what_if import Preview, WhatIf
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.permissions import Permission
-from kubectl_eksdoc.render.drain.by_cause import assumed_fixed, no_longer
-from kubectl_eksdoc.render.drain.verdict import in_brief
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.findings import assumed_fixed, no_longer
+from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import sentences, shown
 from kubectl_eksdoc.tui.choice import Ask, Choice

@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.outcome import Eviction, Left, PodVerdict
 from kubectl_eksdoc.model.cluster import NO_TIME, Identity, Source
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Remedy, Severity, Status, Subject
-from kubectl_eksdoc.render.drain.groups import grouped
+from kubectl_eksdoc.render.drain.findings import grouped
 from kubectl_eksdoc.render.drain.verdict import verdict
 from kubectl_eksdoc.render.identity import identity_line
 from kubectl_eksdoc.render.look import Look

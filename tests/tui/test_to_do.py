@@ -9,8 +9,8 @@ from textual.pilot import Pilot
 
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.render.drain.by_cause import assumed_fixed, causes_of, no_longer
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.findings import assumed_fixed, causes_of, no_longer
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.tui.reading import SOONEST_S
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import budgets

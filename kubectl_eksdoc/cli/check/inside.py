@@ -214,7 +214,7 @@ def _granted(request: Request, wanted: Wanted, opted: Sequence[str], checks: Seq
 def _errand(request: Request, wanted: Wanted, who: Identity) -> Errand:
     from kubectl_eksdoc.host.suppressions import text_of
     from kubectl_eksdoc.in_cluster import FOLDER, LARGEST, Errand
-    from kubectl_eksdoc.render.drain.invocation import option_words
+    from kubectl_eksdoc.render.drain.plan import option_words
 
     given, files = dict(request.given), {}
     if request.only:

@@ -237,21 +237,21 @@ NAMES: Mapping[str, Named] = {
 }
 """By command; a flag behind it stands for the command with that flag, and comes first. Others name nothing."""
 
-_RUNS = "render.run.formats.FORMATS"
+_RUNS = "render.run.report.RunReport"
 _FLEET = "render.fleet.report.FleetReport"
 _ADDON_UPDATE = "render.addon_update.FORMATS"
 _ADDON_AFTER = "render.addon.after.FORMATS"
 _DNS_CHANGE = "render.dns_change.report.DnsChangeReport"
 
 FORMATS: Mapping[str, str] = {
-    "drain plan": "render.drain.FORMATS",
+    "drain plan": "render.drain.report.DrainReport",
     "drain run": _RUNS,
     "drain resume": _RUNS,
     "drain rollback": _RUNS,
-    "drain status --attach": "cli.run.status.FORMATS",
-    "drain status": "render.run.status.FORMATS",
-    "drain rehearse": "render.rehearsal.FORMATS",
-    "rehearse": "render.rehearsal.FORMATS",
+    "drain status --attach": "render.run.status.OthersReport",
+    "drain status": "render.run.status.StatusReport",
+    "drain rehearse": "render.rehearsal.report.RehearsalReport",
+    "rehearse": "render.rehearsal.report.RehearsalReport",
     "check --fleet": _FLEET,
     "check": "render.check.FORMATS",
     "addon-diff --fleet": _FLEET,

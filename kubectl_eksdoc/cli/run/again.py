@@ -13,7 +13,7 @@ from kubectl_eksdoc.drain.comparison.comparing import ORDER
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.limits import Limits
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.render.drain.invocation import option_words
+from kubectl_eksdoc.render.drain.plan import option_words
 from kubectl_eksdoc.wiring.runs import Hooks
 
 BESIDE = ("since", "baseline")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # the first paint must not pay for runs
     from kubectl_eksdoc.flows.run.running import Tried
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.journal import RunSummary
-    from kubectl_eksdoc.render.drain.view import DrainView
+    from kubectl_eksdoc.render.drain.plan import DrainView
     from kubectl_eksdoc.tui.run.state import Desk, Live, Prepared
 
 _LOOK_S = 0.2

@@ -25,7 +25,7 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.journal import RunEvents
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.tui.run.state import Kind, Live, Outcome, Prepared

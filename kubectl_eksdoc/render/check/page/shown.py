@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.findings import Finding, Severity, Status, in_order
 from kubectl_eksdoc.render.check.areas import GateOf, gates
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.check.words import too_slight
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import cut
 

@@ -1,11 +1,13 @@
-"""What all formats are made from: the plan's rows in their one order, and what joins them."""
+"""A plan as every format shows it: its rows in their one order, what joins them, and commands that make it again."""
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.drain.comparison.changes import Comparison
@@ -13,12 +15,16 @@ from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.handoff.offers import HandOff
 from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.outcome import HOLDS, Eviction, Left, Target
+from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan, Headroom
 from kubectl_eksdoc.drain.run.patience import Soak
+from kubectl_eksdoc.model import options
 from kubectl_eksdoc.model.budgets import Budget, BudgetStatus
-from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.findings import Finding, Status, in_order
+from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.model.options import usual
 from kubectl_eksdoc.model.pods import Owner, Pod
 
 SYNC_FAILED = "SyncFailed"
@@ -46,6 +52,19 @@ class DrainView:
     def targets(self) -> tuple[Target, ...]:
         """In the order of draining, then those that are not drained by name."""
         return tuple(sorted(self.plan.targets, key=lambda t: (t.order == 0, t.order, natural(t.node.name))))
+
+    @property
+    def drained(self) -> list[str]:
+        """The names of the targets that are drained, in their order."""
+        return [target.node.name for target in self.targets if target.order]
+
+    @property
+    def undrained(self) -> list[Target]:
+        return [target for target in self.targets if not target.order]
+
+    @property
+    def unread(self) -> list[KindRead]:
+        return [read for read in self.cluster.reads if not read.known]
 
     @cached_property
     def evictions(self) -> tuple[Eviction, ...]:
@@ -83,6 +102,10 @@ class DrainView:
     def blocking(self, target: Target) -> tuple[Left, ...]:
         """The pods that keep `target` from being drained."""
         return tuple(row for row in self._left_on.get(target.node.name, ()) if row.verdict in HOLDS)
+
+    def codes_on(self, target: Target) -> list[str]:
+        """Each code that keeps it from being drained, once."""
+        return list(dict.fromkeys(code for row in self.blocking(target) for code in row.codes))
 
     def holds_up(self, finding: Finding) -> tuple[str, ...]:
         """The targets on which `finding` is about some pod, sorted; a node's finding is about itself."""
@@ -180,3 +203,113 @@ def status_of(budget: Budget) -> BudgetStatus | None:
     """
     never = budget.generation > 0 and budget.observed_generation == 0
     return None if never or budget.condition_reason == SYNC_FAILED else budget.status
+
+
+# The command line that makes this plan again, with another flag or format: to be copied into a shell.
+
+
+DRAIN = ("kubectl", "eksdoc", "drain")
+
+DUMP = "DUMP"
+"""Stands for the dump's path where it is not known."""
+
+CONTEXT = "CONTEXT"
+"""Stands for the context of the cluster where that is not known."""
+
+_DEFAULTS: Mapping[str, object] = usual(DrainPolicy)
+_ACCEPTED = "accept-unknown"
+
+
+class NextStep(NamedTuple):
+    """One sentence without its full stop, and the command line that does it, or ""."""
+
+    text: str
+    command: str = ""
+
+
+def again(view: DrainView, *flags: str, accept: Iterable[str] = ()) -> str:
+    """The command line that was given, with `flags` behind it and the codes of `accept` accepted as well.
+
+    Quoted for a POSIX shell. Where it is not known how the cluster was reached, a live one is named by its
+    context, so that the command cannot meet another one.
+    """
+    words = [*DRAIN, "plan", *option_words(view.options, frozenset(accept)), *_source(view), *flags]
+    return shlex.join(words)
+
+
+def run(view: DrainView) -> str:
+    """The command line that carries this plan out, after it has shown it once more."""
+    asked = {key: value for key, value in view.options.items() if key not in ("since", "baseline")}
+    return shlex.join([*DRAIN, "run", *option_words(asked), *_source(view)])
+
+
+def kubectl(view: DrainView, *words: str) -> str:
+    """A command of kubectl's own on the same cluster, quoted for a POSIX shell.
+
+    For a plan of a dump or the demo it names their context, or `CONTEXT` where that is not known: so it cannot change
+    whatever cluster is the current one.
+    """
+    live = view.cluster.source is Source.LIVE and view.reached_by is not None
+    named = ("--context", view.cluster.identity.context or CONTEXT)
+    return shlex.join(["kubectl", *words, *(view.reached_by or () if live else named)])
+
+
+def dump_folder(view: DrainView) -> str:
+    """The folder of the dump, quoted; ``DUMP`` where it is an archive or not known."""
+    given = list(view.reached_by or ())
+    path = given[given.index("--snapshot") + 1] if "--snapshot" in given[:-1] else DUMP
+    archive = path == "-" or path.endswith((".tar", ".tgz", ".gz", ".zip", ".json", ".yaml"))
+    return shlex.quote(DUMP if archive else path.rstrip("/") or "/")
+
+
+def option_words(options: Mapping[str, object], accept: frozenset[str] = frozenset()) -> list[str]:
+    """The words of a command line that say the same as these options (JSON values by the names of their flags)."""
+    words = [str(name) for name in _many(options.get("nodes"))]
+    for key, value in options.items():
+        if key in ("nodes", _ACCEPTED) or value == _DEFAULTS.get(key, False):
+            continue
+        words += _flag(key, value)
+    accepted = sorted(accept | {str(code) for code in _many(options.get(_ACCEPTED))})
+    return words + (_flag(_ACCEPTED, ",".join(accepted)) if accepted else [])
+
+
+def _flag(key: str, value: object) -> list[str]:
+    if isinstance(value, bool):
+        return [f"--{key}" if value else f"--{key}=false"]
+    if isinstance(value, (list, tuple)):
+        return [word for item in value for word in _flag(key, item)]
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    name = "-l" if key == "selector" else f"--{key}"
+    # A value that looks like a flag has to be tied to its own.
+    return [f"--{key}={text}"] if text.startswith("-") else [name, text]
+
+
+def _source(view: DrainView) -> Sequence[str]:
+    if view.reached_by is not None:
+        return view.reached_by
+    if view.cluster.source is Source.DEMO:
+        return ("--demo",)
+    if view.cluster.source is Source.SNAPSHOT:
+        return ("--snapshot", DUMP)
+    context = view.cluster.identity.context
+    return ("--context", context) if context else ()
+
+
+def _many(value: object) -> Sequence[object]:
+    return value if isinstance(value, (list, tuple)) else ()
+
+
+# What was asked for, by the names of the flags: for a document's metadata, and to say it again as a command line.
+
+
+def as_given(targeting: Targeting, policy: DrainPolicy, baseline: str = "", order_file: str = "") -> dict[str, object]:
+    """What was asked for, by the names of the flags; files by their paths."""
+    asked: dict[str, object] = {
+        "nodes": list(targeting.names),
+        "selector": str(targeting.selector or ""),
+        "nodegroup": list(targeting.nodegroups),
+        "older-than": str(targeting.older_than or ""),
+        "order-file": order_file,
+        "since": baseline,
+    }
+    return {name: value for name, value in asked.items() if value} | options.given(policy)

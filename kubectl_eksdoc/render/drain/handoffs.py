@@ -1,19 +1,19 @@
-"""The plan's last section for a terminal: how nodes come and go after the drain, and the ways compared."""
+"""How nodes come and go after the drain, and the ways compared, for a terminal and in Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kubectl_eksdoc.drain.handoff.offers import HandOff, Option, Step, Way
-from kubectl_eksdoc.render.drain.blocks import command_line
+from kubectl_eksdoc.render.drain.findings import command_line
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import Column, Drawn, Row, plain
+from kubectl_eksdoc.render.markdown import block, code, escape, folded, more, table
+from kubectl_eksdoc.render.report import Figure, Written
+from kubectl_eksdoc.render.tables import Column, Drawn, Row, Title, plain
 from kubectl_eksdoc.render.text import counted, cut, duration, joined, shown, wrap
 
-TITLE = "AFTER THE DRAIN: how new nodes come and old ones leave"
-
-BRIEFLY = "AFTER THE DRAIN, in short (commands, cautions: -o wide)"
+TITLE = Title("After the drain", ": how new nodes come and old ones leave")
 
 _MOST_LINES = 12
 _MARGIN = "    "
@@ -31,6 +31,13 @@ _PODS = (
     ("not judged", "not_judged"),
 )
 """What to call the fields of an Option that list pods."""
+
+
+def section(handoffs: Sequence[HandOff], full: bool) -> Figure:
+    if full:
+        return Figure(TITLE, lambda look, _: afterwards(handoffs, look))
+    brief = Title("After the drain", ", in short (commands, cautions: -o wide)")
+    return Figure(brief, lambda look, _: briefly(handoffs, look))
 
 
 def afterwards(handoffs: Sequence[HandOff], look: Look) -> list[str]:
@@ -164,3 +171,40 @@ def _surge(option: Option) -> str:
 
 def _least(option: Option) -> str:
     return NONE if option.least_seconds is None else f"{duration(option.least_seconds)}, one node at a time"
+
+
+# In Markdown: a group's steps, and folded: what to beware of, and for a managed group the ways compared.
+
+
+def written(handoffs: Sequence[HandOff], most: int) -> Written:
+    lines = [line for handoff in handoffs[:most] for line in _handed_off(handoff, most)]
+    return Written(TITLE, [*lines, "", *more(len(handoffs) - most, "groups of nodes")] if lines else [])
+
+
+def _handed_off(handoff: HandOff, most: int) -> list[str]:
+    """A group's steps, and folded: what to beware of, and for a managed group the ways compared."""
+    lines = ["", f"#### {escape(head(handoff))}", ""]
+    lines += _written_steps("New nodes", handoff.arrive, most) + _written_steps("Old nodes", handoff.leave, most)
+    beware = [f"- {escape(text)}." for text in handoff.beware]
+    lines += ["", *folded(f"{len(beware)} to beware of", beware)] if beware else []
+    update = update_of(handoff)
+    if update is None:
+        return lines
+    columns, body = comparison(handoff.instead)
+    lines += ["", *table(columns, body), ""]
+    lines += [f"- nodes added by {WAYS[o.way].lower()}: {escape(o.surge_why)}" for o in handoff.instead]
+    for text, pods in pods_of(update):
+        names = ", ".join(code(pod) for pod in pods[:most])
+        rest = "".join(f" {line}" for line in more(len(pods) - most, "pods"))
+        lines.append(f"- the group's own update: {escape(text)} {counted(len(pods), 'pod')}: {names}{rest}")
+    return lines
+
+
+def _written_steps(title: str, steps: Iterable[Step], most: int) -> list[str]:
+    lines: list[str] = []
+    for step in steps:
+        lines.append(f"- *{title}*: {escape(step.text)}")
+        if step.commands:
+            lines += ["", *(f"  {line}" for line in block(step.commands[:most])), ""]
+        lines += [f"  {line}\n" for line in more(len(step.commands) - most, "commands")]
+    return lines
