@@ -147,7 +147,7 @@ def body_of(request: Request) -> Any:
     content = request.headers.get("content-type", "application/json").partition(";")[0].strip()
     if content == "application/vnd.kubernetes.protobuf":
         try:
-            return protobuf.decode_form(request.body)
+            return protobuf.decode(request.body)
         except NotUnderstood as error:
             text = "the body of the request was in an unknown format - accepted media types include: application/json"
             raise Refusal(Status(415, "UnsupportedMediaType", f"{text} ({error})")) from error
