@@ -9,8 +9,6 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import yaml
-
 from kubectl_eksdoc.embedded.serving import protobuf
 from kubectl_eksdoc.embedded.serving.changes import APPLY, content_type
 from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
@@ -19,68 +17,8 @@ from kubectl_eksdoc.embedded.serving.targets import Request, Target
 from kubectl_eksdoc.kubernetes.api.shapes import DELETE_OPTIONS, QUANTITY, Shape, misfits
 from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.objects.single import NoJson
-from kubectl_eksdoc.objects.single import decode as single_decode
+from kubectl_eksdoc.objects.single import NoJson, decode
 from kubectl_eksdoc.simulator.registry import Deleted, DeleteOptions
-
-# Bodies in YAML as their JSON would be: what people write by hand and send with curl.
-#
-# As sigs.k8s.io/yaml reads them: times stay text, names are text whatever they look like. Aliases, with which a small
-# text becomes a huge object, are not read.
-
-
-DEEPEST = 200
-
-
-class NoYaml(ValueError):
-    """It is no YAML, or not all of it is read here."""
-
-
-class _Loader(yaml.SafeLoader):
-    """Without times."""
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise NoYaml("aliases are not read here")
-        return super().compose_node(parent, index)
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, form) for tag, form in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-
-
-def decode(body: bytes) -> Any:
-    """
-    Raises:
-        NoYaml
-    """
-    try:
-        return _as_json(yaml.load(body, Loader=_Loader), DEEPEST)
-    except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
-        raise NoYaml(" ".join(str(error).split())) from error
-
-
-def _as_json(value: Any, deepest: int) -> Any:
-    if deepest < 0:
-        raise NoYaml("it is too deep")
-    if isinstance(value, dict):
-        return {_name(key): _as_json(each, deepest - 1) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_as_json(each, deepest - 1) for each in value]
-    if value is None or isinstance(value, (str, bool, int, float)):
-        return value
-    raise NoYaml(f"a {type(value).__name__} is not read here")
-
-
-def _name(key: Any) -> str:
-    if isinstance(key, bool):
-        return "true" if key else "false"
-    if isinstance(key, (str, int, float)):
-        return str(key)
-    raise NoYaml("a name is no text")
-
 
 # What the query of a request may ask for: options that contradict each other, or that nobody knows, are refused before
 # anything is done. A dry run that is misspelt must not become a change.
@@ -199,47 +137,24 @@ LONGEST_GRACE_S = 100 * 365 * 86400
 _NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 """Source: apimachinery pkg/api/resource/quantity.go (ErrFormatWrong)."""
 
-_YAML = ("application/yaml", "application/apply-patch+yaml")
-
 
 def body_of(request: Request) -> Any:
-    """
+    """kubectl sends JSON also where it says that it is YAML.
+
     Raises:
         Refusal: 400 and 415.
     """
     content = request.headers.get("content-type", "application/json").partition(";")[0].strip()
     if content == "application/vnd.kubernetes.protobuf":
         try:
-            return protobuf.decode_form(request.body)
+            return protobuf.decode(request.body)
         except NotUnderstood as error:
             text = "the body of the request was in an unknown format - accepted media types include: application/json"
             raise Refusal(Status(415, "UnsupportedMediaType", f"{text} ({error})")) from error
-    if content in _YAML:
-        return _yaml(request.body)
     try:
-        return single_decode(request.body or b"null")
+        return decode(request.body or b"null")
     except NoJson as error:
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
-
-
-def _yaml(body: bytes) -> Any:
-    """kubectl sends JSON under YAML's name, and JSON is read many times as fast.
-
-    Raises:
-        Refusal: 400.
-    """
-    # REMOVED
-
-    try:
-        return single_decode(body or b"null")
-    except NoJson:
-        pass
-    try:
-        return decode(body)
-    except NoYaml as error:
-        raise bad_request(
-            f"couldn't get version/kind; json parse error: error converting YAML to JSON: {error}"
-        ) from error
 
 
 def object_of(request: Request, target: Target) -> Doc:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kubectl_eksdoc.kubernetes.api.places import MERGED_SET, WHOLE, Place, by, fields
-from kubectl_eksdoc.kubernetes.api.types.metadata import CONDITIONS, METADATA, STATUS
+from kubectl_eksdoc.kubernetes.api.types.metadata import CONDITIONS, STATUS, kind
 from kubectl_eksdoc.kubernetes.api.types.pods import CLAIM_SPEC, POD, TEMPLATE
 
 _SECRET_REF = fields(secretRef=WHOLE)
@@ -29,36 +29,28 @@ VOLUME_SPEC = fields(
     storageos=_SECRET_REF,
 )
 
-_NODE = fields(
-    metadata=METADATA,
+_NODE = kind(
     spec=fields(podCIDRs=MERGED_SET),
     status=fields(addresses=by("type"), conditions=CONDITIONS),
 )
 
-_SERVICE = fields(
-    metadata=METADATA,
+_SERVICE = kind(
     spec=fields(ports=by("port", "protocol", protocol="TCP"), selector=WHOLE),
     status=STATUS,
 )
 
-_REPLICATION_CONTROLLER = fields(metadata=METADATA, spec=fields(selector=WHOLE, template=TEMPLATE), status=STATUS)
-
-_PLAIN = fields(metadata=METADATA)
+_REPLICATION_CONTROLLER = kind(spec=fields(selector=WHOLE, template=TEMPLATE), status=STATUS)
 
 KINDS: Mapping[str, Place] = {
-    "ConfigMap": _PLAIN,
-    "Endpoints": _PLAIN,
-    "Event": fields(metadata=METADATA, involvedObject=WHOLE, related=WHOLE),
-    "LimitRange": _PLAIN,
-    "Namespace": fields(metadata=METADATA, status=STATUS),
+    "Event": kind(involvedObject=WHOLE, related=WHOLE),
+    "Namespace": kind(status=STATUS),
     "Node": _NODE,
-    "PersistentVolume": fields(metadata=METADATA, spec=VOLUME_SPEC),
-    "PersistentVolumeClaim": fields(metadata=METADATA, spec=CLAIM_SPEC, status=STATUS),
+    "PersistentVolume": kind(spec=VOLUME_SPEC),
+    "PersistentVolumeClaim": kind(spec=CLAIM_SPEC, status=STATUS),
     "Pod": POD,
-    "PodTemplate": fields(metadata=METADATA, template=TEMPLATE),
+    "PodTemplate": kind(template=TEMPLATE),
     "ReplicationController": _REPLICATION_CONTROLLER,
-    "ResourceQuota": fields(metadata=METADATA, spec=fields(scopeSelector=WHOLE)),
-    "Secret": _PLAIN,
+    "ResourceQuota": kind(spec=fields(scopeSelector=WHOLE)),
     "Service": _SERVICE,
-    "ServiceAccount": fields(metadata=METADATA, secrets=by("name", items=WHOLE)),
+    "ServiceAccount": kind(secrets=by("name", items=WHOLE)),
 }

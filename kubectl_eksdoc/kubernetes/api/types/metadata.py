@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.kubernetes.api.places import MERGED_SET, WHOLE, by, fields, owned_by
+from kubectl_eksdoc.kubernetes.api.places import MERGED_SET, WHOLE, Place, by, fields, owned_by
 
 METADATA = fields(finalizers=MERGED_SET, ownerReferences=by("uid", items=WHOLE))
 
@@ -10,3 +10,8 @@ CONDITIONS = by("type")
 STATUS = fields(conditions=CONDITIONS)
 STATUS_REPLACED = fields(conditions=owned_by("type"))
 """For the kinds whose conditions have no patch strategy."""
+
+
+def kind(**named: Place) -> Place:
+    """An object with metadata, of which `named` fields are not plain."""
+    return fields(metadata=METADATA, **named)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.kubernetes.api.places import SET, WHOLE, Place, by, fields, merged_by, owned_by, retaining
-from kubectl_eksdoc.kubernetes.api.types.metadata import CONDITIONS, METADATA
+from kubectl_eksdoc.kubernetes.api.types.metadata import CONDITIONS, kind
 
 _RESOURCES = fields(claims=owned_by("name"))
 
@@ -33,7 +33,7 @@ _VOLUME = fields(
     cephfs=_SECRET_REF,
     cinder=_SECRET_REF,
     csi=fields(nodePublishSecretRef=WHOLE),
-    ephemeral=fields(volumeClaimTemplate=fields(metadata=METADATA, spec=CLAIM_SPEC)),
+    ephemeral=fields(volumeClaimTemplate=kind(spec=CLAIM_SPEC)),
     flexVolume=_SECRET_REF,
     iscsi=_SECRET_REF,
     rbd=_SECRET_REF,
@@ -67,6 +67,6 @@ _POD_STATUS = fields(
     resources=_RESOURCES,
 )
 
-TEMPLATE = fields(metadata=METADATA, spec=POD_SPEC)
+TEMPLATE = kind(spec=POD_SPEC)
 
-POD: Place = fields(metadata=METADATA, spec=POD_SPEC, status=_POD_STATUS)
+POD: Place = kind(spec=POD_SPEC, status=_POD_STATUS)
