@@ -38,6 +38,7 @@ def root(prog: str, *, only_help: bool = False) -> Parser:
     if not only_help:
         _add_shared(parser, level=0)
     _add_replay(parser)
+    parser.opens_screens = True
     return parser
 
 
@@ -46,6 +47,7 @@ def add_drain(commands: argparse._SubParsersAction[Parser]) -> argparse._SubPars
     drain = commands.add_parser("drain", help="plan and run node drains", description="Plan and run node drains.")
     _add_shared(drain, level=1)
     _add_replay(drain)
+    drain.opens_screens = True
     return drain.add_commands()
 
 

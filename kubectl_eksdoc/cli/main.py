@@ -126,13 +126,15 @@ def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
         whole = tree(prog)
         mistyped = first_unknown(argv, whole)
         if mistyped:
-            raise unknown_flag(mistyped, whole) from None
+            raise unknown_flag(mistyped, whole.named(argv)) from None
         raise
     if not hasattr(args, "command"):
         if names:
             raise UsageError(f"words behind -- are names, and {leaf.prog!r} needs a command before them")
         if words:
             leaf.error(f"COMMAND: invalid choice: {words[0]!r}")
+        if not leaf.opens_screens:
+            raise leaf.without_command()
         return screen.open_screens(args, leaf, around)
     bare.check_no_replay(args, leaf)
     answer: Answer = args.command(args, words, around)
