@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits, opening, replay, values
+from kubectl_eksdoc.cli import exits, opening, values
 from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli.declared import add_options, given_of
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
@@ -265,15 +265,6 @@ _EXIT_CODES = """\
 Exit codes: 0 nothing blocks, 1 blockers, 5 nothing blocks but something is unknown; 2 usage, 3 cluster.
 Global flags: kubectl eksdoc options
 """
-
-
-def add_to(commands: argparse._SubParsersAction[Parser]) -> argparse._SubParsersAction[Parser]:
-    """Add ``drain``; returns where what is under it is added."""
-    drain = commands.add_parser("drain", help="plan and run node drains", description="Plan and run node drains.")
-    GlobalOptions.add_to(drain, level=LEVELS - 2)
-    SourceOptions.add_early(drain)
-    replay.add_to(drain)
-    return drain.add_commands()
 
 
 def add_plan(commands: argparse._SubParsersAction[Parser]) -> None:

@@ -15,6 +15,7 @@ from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.plan import Wish, plan_check
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits
+from kubectl_eksdoc.model.aws.clusters import ClusterVersion
 from kubectl_eksdoc.model.aws.machines import NodeGroup
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.check_needs import Need
@@ -85,6 +86,16 @@ def test_the_control_planes_commands_can_be_pasted() -> None:
         "aws eks update-cluster-version --name prod --region eu-west-1 --kubernetes-version 1.34",
         "aws eks wait cluster-active --name prod --region eu-west-1",
     )
+
+
+def test_a_version_that_eks_does_not_offer_has_no_command() -> None:
+    listed = tuple(ClusterVersion(each, "STANDARD_SUPPORT", False) for each in ("1.33", "1.34"))
+    told = with_aws(healthy("1.35"), versions=listed)
+    assert the_step(told, "Upgrade the control plane to 1.34").commands
+    later = the_step(told, "Upgrade the control plane to 1.35")
+    assert later.why.startswith("EKS does not offer 1.35") and later.commands == () == later.forms
+    not_listed = with_aws(healthy("1.35"), versions=Unknown("denied"))
+    assert the_step(not_listed, "Upgrade the control plane to 1.35").commands
 
 
 def test_the_way_back_is_named_with_its_seven_days() -> None:

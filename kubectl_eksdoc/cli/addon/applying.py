@@ -142,7 +142,7 @@ def _view(
     from kubectl_eksdoc.render.addon_update.commands import way_back_text
 
     facts, what = ready.plan.facts, ready.sending
-    file = "values-of-before.json" if journal is None else str(following.values_file(journal))
+    file = "" if journal is None else str(following.values_file(journal))
     sent = Sent(
         facts.addon.name,
         facts.addon.version,

@@ -159,7 +159,9 @@ def _of_way(way: WayOut, creates: bool) -> list[str]:
     elif way.keeps and not way.cannot:
         said.append(_NONE)
     said += [f"No value that is known here keeps {words.named(change)}." for change in way.cannot]
-    if isinstance(way.broken, Unknown):
+    if not way.offered:
+        said.append("EKS does not offer the target version: name one that it offers, and look again.")
+    elif isinstance(way.broken, Unknown):
         said.append(f"Whether the target version takes them is not known: {way.broken.why}.")
     else:
         said += [f"The target version does not take all of it: {each}." for each in way.broken]

@@ -23,6 +23,8 @@ def verdict(plan: AddonPlan) -> str:
 
 
 def _in_short(plan: AddonPlan) -> str:
+    if plan.facts.offered is False:
+        return f"EKS does not offer it for Kubernetes {plan.facts.cluster.version}"
     fates = [change.fate(plan.asked.mode) for change in plan.changes if change.at_risk]
     lost = sum(fate in (Fate.RESET, Fate.REMOVED) for fate in fates)
     if plan.asked.mode is Mode.NONE and Fate.CONFLICT in fates:
