@@ -24,7 +24,7 @@ from kubectl_eksdoc.model.aws.questions import Question
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import MANAGED_GROUP
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
+from kubectl_eksdoc.render.metadata.report import ImdsReport
 from kubectl_eksdoc.session.session import Observed
 
 GROUPS = 12
@@ -93,9 +93,9 @@ def main() -> None:
     aws = Believed(account, eks, Caller("111122223333", "arn"), "by its endpoint")
     begun = time.perf_counter()
     plan = plan_metadata(metadata_facts(Observed(cluster, aws), cluster), 2)
-    view = MetadataView(plan, {}, offered=offered(plan, cluster, "vpc-1"))
+    report = ImdsReport(plan, {}, offered=offered(plan, cluster, "vpc-1"))
     for output in ("table", "json"):
-        FORMATS.render(view, output, Look(120))
+        report.render(output, Look(120))
     seconds = time.perf_counter() - begun
     print(json.dumps({"seconds": seconds, "pods": len(cluster.pods), "asked": dict(sorted(account.asked.items()))}))
 

@@ -20,7 +20,7 @@ from msgspec.json import schema_components
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.documents import API_VERSION
 from kubectl_eksdoc.render import schemas
-from kubectl_eksdoc.render.addon.after.result import AftermathResult
+from kubectl_eksdoc.render.addon.after import AftermathResult
 from kubectl_eksdoc.render.addon.result import DiffResult
 from kubectl_eksdoc.render.addon_update.result import UpdateResult
 from kubectl_eksdoc.render.check.result import CheckResult
@@ -32,9 +32,9 @@ from kubectl_eksdoc.render.dns_measure.report import MeasureResult
 from kubectl_eksdoc.render.drain.result import PlanResult
 from kubectl_eksdoc.render.fleet.report import FleetResult
 from kubectl_eksdoc.render.interruption.report import InterruptionResult
-from kubectl_eksdoc.render.metadata.result import ProbeResult
+from kubectl_eksdoc.render.metadata.report import ProbeResult
 from kubectl_eksdoc.render.metadata_fix.result import FixResult
-from kubectl_eksdoc.render.metadata_probe.result import ActiveProbeResult
+from kubectl_eksdoc.render.metadata_probe.report import ActiveProbeResult
 from kubectl_eksdoc.render.permissions.report import PermissionResult
 from kubectl_eksdoc.render.rehearsal.report import RehearsalResult
 from kubectl_eksdoc.render.result import FindingResult, ObjectResult, Printed

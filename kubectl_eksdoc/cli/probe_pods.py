@@ -1,23 +1,15 @@
-"""What every command does that makes short-lived pods: its clock, its rights, what is shown before."""
+"""What every command does that makes short-lived pods: its clock, and its rights."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.rights import Right
-from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.model.permissions import Permission
-
-if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.render.formats import Formats
-    from kubectl_eksdoc.render.look import Look
-
-V = TypeVar("V")
 
 
 class ClockAround:
@@ -51,17 +43,3 @@ def tell_unread(unread: Iterable[str], command: str, around: Surroundings) -> No
     lost = {str(right): right.lost for right in rights.BY_COMMAND[command]}
     for each in unread:
         around.note(f"missing right {each}: {lost.get(each) or 'what it tells is unknown'}")
-
-
-def show(formats: Formats[V], view: V, options: GlobalOptions, around: Surroundings) -> None:
-    """Before anything is made; it is no answer, so it goes to stderr."""
-    from kubectl_eksdoc.cli import look as looks
-
-    look = looks.decide(options, around.stderr, around.environ)
-    say(around.stderr, f"{formats.render(view, 'wide' if options.output == 'wide' else 'table', look)}\n")
-
-
-def rendered(render: Callable[[V, str, Look], str], view: V, options: GlobalOptions, around: Surroundings) -> str:
-    from kubectl_eksdoc.cli import look as looks
-
-    return render(view, options.output, looks.decide(options, around.stdout, around.environ))

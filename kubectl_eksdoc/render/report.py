@@ -49,8 +49,8 @@ class Head:
 @dataclass(frozen=True, slots=True)
 class Table:
     """At most so many rows but on a wide page. `rows`: what they are of, a plural; `left_out`: how many there are
-    besides; `above`: a paragraph of a terminal; `below`: paragraphs. In a ticket columns called as in `names` are code,
-    too, and with `fold` it is folded under that line."""
+    besides; `above`: a paragraph of a terminal; `below`: what is to be known of the rows, or that there are none. In a
+    ticket columns called as in `names` are code, too, and with `fold` it is folded under that line."""
 
     title: Title
     table: Drawn
@@ -58,7 +58,7 @@ class Table:
     most: int = MOST_ROWS
     left_out: int = 0
     above: str = ""
-    below: Sequence[str] = ()
+    below: Sequence[Line | str] = ()
     names: Collection[str] = ()
     fold: str = ""
 
@@ -194,14 +194,15 @@ class Screen:
             case Head(verdict, below):
                 head = [look.paint(line, Tone.TITLE) for line in wrap(shown(verdict, look), look.columns)]
                 return head + [line for text in below if text for line in wrap(shown(text, look), look.columns)]
-            case Table(title, table, _, most, left_out):
-                above = _paragraph(section.above, look) if section.above else []
-                below = [line for text in section.below for line in _paragraph(text, look)]
-                return drawn(title, table, look, self.full, most, above, [*more(left_out, look), *below])
+            case Table(title, table, most=most, left_out=left_out, above=text, below=below):
+                above = _paragraph(text, look) if text else []
+                notes = [line for each in below for line in _on_screen(each, look)]
+                lines = drawn(title, table, look, self.full, most, above, [*more(left_out, look), *notes])
+                return lines or titled(title, notes, look)
             case Points(title, texts):
                 return told(title, texts, look)
-            case Lines(title, lines):
-                body = [line for each in lines for line in _on_screen(each, look)]
+            case Lines(title, every):
+                body = [line for each in every for line in _on_screen(each, look)]
                 return body if title is None else titled(title, body, look)
             case Findings(found, of, named, mark):
                 return findings(found, of, look, self.full, named, mark)
@@ -282,9 +283,9 @@ class Markdown:
         match section:
             case Head(verdict, below):
                 return [f"## {escape(verdict)}", "", *(line for text in below if text for line in (escape(text), ""))]
-            case Table(title, table, rows, _, left_out):
+            case Table(title, table, rows, left_out=left_out, below=below):
                 body = [*ticket_table(table, rows, most, section.names), *more(left_out, rows)]
-                body += [line for text in section.below if body for line in ("", escape(text))]
+                body += ["", *_paragraphs(below, "text")] if body and below else _paragraphs(below, "text")
                 return [*folded(section.fold, body), ""] if section.fold else _headed(title, body)
             case Points(title, texts):
                 return _headed(title, items(texts))
@@ -317,7 +318,7 @@ def _paragraphs(lines: Sequence[Line | str], language: str) -> Iterator[str]:
     code: list[str] = []
     for each in (Line(line) if isinstance(line, str) else line for line in lines):
         if each.whole:
-            code.append(each.text)
+            code += [each.text] if code or each.text else []
             continue
         yield from [*block(code, language), ""] if any(code) else []
         code = []

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 from kubectl_eksdoc.in_cluster import KINDS, Errand
 from kubectl_eksdoc.model.api_objects import Doc
@@ -15,7 +15,6 @@ from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.selectors import Selector
 from kubectl_eksdoc.model.workloads import Workload
 from kubectl_eksdoc.render.encode import Json, plain_value, to_json, to_yaml
-from kubectl_eksdoc.render.formats import Formats
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import block
 from kubectl_eksdoc.render.report import Backend, Own, Report
@@ -89,7 +88,7 @@ class Manifests(Report):
     def yaml(self, look: Look) -> str:
         head = "".join(f"# {line}".rstrip() + "\n" for line in self.head)
         texts = (to_yaml(plain_value(doc), look.ascii, blocks=True) for doc in self.docs)
-        return head + "".join(f"---\n{text}" for text in texts)
+        return "---\n".join((*filter(None, (head,)), *texts))
 
     def json(self, look: Look) -> str:
         """A List, as kubectl prints several objects: there is no place for words in it."""
@@ -130,24 +129,6 @@ def logs(errand: Errand, reached_by: Sequence[str], follow: bool) -> str:
     how = ("-f", f"--max-log-requests={MOST_PODS}") if follow else ("--prefix",)
     words = ("-n", errand.namespace, "-l", errand.selector, *how, "--tail=-1")
     return shell("kubectl", "logs", *words, *reached_by)
-
-
-V = TypeVar("V")
-
-
-def manifest_formats(objects: Callable[[V], Iterable[Doc]]) -> Formats[V]:
-    """Of a view: the objects and nothing else, whatever table was asked for."""
-
-    def made(view: V) -> list[Json]:
-        return [plain_value(doc) for doc in objects(view)]
-
-    def yaml(view: V, look: Look) -> str:
-        return "---\n".join(to_yaml(doc, look.ascii, blocks=True) for doc in made(view))
-
-    def json(view: V, look: Look) -> str:
-        return to_json({"apiVersion": "v1", "kind": "List", "items": made(view)}, look.ascii)
-
-    return Formats("a dry run", {"table": yaml, "wide": yaml, "yaml": yaml, "json": json})
 
 
 # PodDisruptionBudgets for workloads that have none: to begin with, one pod of each may be away at a time.

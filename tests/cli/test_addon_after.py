@@ -73,7 +73,7 @@ def test_where_nothing_was_lost_it_is_clean_if_all_was_read(name: str, code: int
         (("vpc-cni", "--after", "--tf-plan", "x"), "--tf-plan beside --after"),
         (("vpc-cni", "--after", "--apply"), "--apply beside --after"),
         (("vpc-cni", "--after", "--yes"), "flags that carry an update out"),
-        (("vpc-cni", "--after", "-o", "markdown"), "no output format 'markdown'"),
+        (("vpc-cni", "--after", "-o", "html"), "no output format 'html'"),
     ],
 )
 def test_what_does_not_fit_together(words: tuple[str, ...], said: str) -> None:

@@ -86,7 +86,7 @@ def test_every_addon_at_once_is_what_each_of_them_is() -> None:
         (("vpc-cni", "--resolve-conflicts", "maybe"), "'maybe' is no mode. It can be NONE, OVERWRITE, PRESERVE"),
         (("vpc-cni", "--configuration-values", "/nowhere"), "--configuration-values /nowhere cannot be read"),
         (("vpc-cni", "--configuration-values", "-"), "reads a file, not standard input"),
-        (("vpc-cni", "-o", "markdown"), "no output format 'markdown'"),
+        (("vpc-cni", "-o", "html"), "no output format 'html'"),
     ],
 )
 def test_what_does_not_fit_together(words: tuple[str, ...], said: str) -> None:

@@ -96,7 +96,7 @@ def test_one_addon_of_many(tmp_path: Path) -> None:
         (("--configuration-values", ""), "--configuration-values cannot be used with --tf-plan"),
         (("--each-step",), "--each-step cannot be used with --tf-plan"),
         (("--since-when",), "--since-when cannot be used with --tf-plan"),
-        (("-o", "markdown"), "no output format 'markdown'"),
+        (("-o", "html"), "no output format 'html'"),
     ],
 )
 def test_what_does_not_fit_together(words: tuple[str, ...], said: str, tmp_path: Path) -> None:

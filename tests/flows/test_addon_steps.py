@@ -16,7 +16,7 @@ from kubectl_eksdoc.model.aws.addons import VersionSide
 from kubectl_eksdoc.model.aws.configuration import Broken
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.render.addon.commands import next_update
-from kubectl_eksdoc.render.addon.steps import in_short
+from kubectl_eksdoc.render.addon.update import in_short
 from tests.addon_diff.incident import EARLY_DEMUX, POD_ENI, version
 from tests.addon_diff.test_plan import WANTED, facts, planned
 from tests.raw_facts import DATA

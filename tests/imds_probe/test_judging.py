@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.aws.machines import Instance
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Status, When
 from kubectl_eksdoc.model.pods import Calls, Pod, RoleBy
-from kubectl_eksdoc.render.metadata.table import in_short
+from kubectl_eksdoc.render.metadata.report import in_short
 from tests.builders import a_pod, ago
 from tests.imds_probe.fixes.nodes_of_all_kinds import OFF, OPTIONAL, TWO, Cloud, cloud, ident
 

@@ -22,7 +22,7 @@ from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.pods import Calls, Pod, RoleBy
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
+from kubectl_eksdoc.render.metadata.report import ImdsReport
 from tests.builders import a_pod
 from tests.imds_probe.fixes.nodes_of_all_kinds import Cloud, cloud, ident
 
@@ -108,7 +108,7 @@ def test_where_one_hop_is_meant_no_node_is_changed_for_a_pod_that_may_need_it() 
 
 
 def shown(plan: MetadataPlan) -> str:
-    return FORMATS.render(MetadataView(plan, {}, offered=offered(plan, plan.facts.cluster)), "table", Look(120))
+    return ImdsReport(plan, {}, offered=offered(plan, plan.facts.cluster)).render("table", Look(120))
 
 
 @pytest.mark.parametrize("options", [MetadataOptions("required", 1), MetadataOptions("optional", 1)])

@@ -96,10 +96,10 @@ def look_back(request: AfterRequest, around: Surroundings) -> Answer:
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.addon_diff.read import HISTORIES, NEEDS, addon_names, look_back_on
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.render.addon.after import FORMATS, AfterView
+    from kubectl_eksdoc.render.addon.after import AfterReport
 
     options = request.options
-    FORMATS.check(options.output)
+    AfterReport.check(options.output)
     try:
         session = opening.opened(request, around, replace(NEEDS, histories=HISTORIES))
         names = (request.addon,) if request.addon else addon_names(session)
@@ -108,12 +108,11 @@ def look_back(request: AfterRequest, around: Surroundings) -> Answer:
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
     opening.told(session, options, around)
-    view = AfterView(found, session.cluster, request.given, session.recognised)
-    look = looks.decide(options, around.stdout, around.environ)
+    report = AfterReport(found, session.cluster, request.given, session.recognised)
     code = opening.code(each for one in found for each in one.findings)
     if len(found) < len(names) and code == exits.CLEAN:
         code = exits.UNKNOWN  # an add-on that was left out is not known
-    return Answer(FORMATS.render(view, options.output, look), code)
+    return Answer(looks.answered(report, options, around), code)
 
 
 def _pasts(

@@ -43,10 +43,10 @@ def forecast(request: Request, around: Surroundings) -> Answer:
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.addon_diff.against import against
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.render.addon import FORMATS, AddonView
+    from kubectl_eksdoc.render.addon.report import AddonReport
 
     options = request.options
-    FORMATS.check(options.output)
+    AddonReport.check(options.output)
     asked = _asked(request, around)
     before = _earlier(request, asked, around)
     try:
@@ -60,10 +60,10 @@ def forecast(request: Request, around: Surroundings) -> Answer:
     since_options.told(before, around)
     whole = not request.addon and not found.left_out
     beside = against(before, session.cluster, plans, request.given, whole) if before is not None else None
-    view = AddonView(plans, session.cluster, request.given, session.recognised, steps=steps, since=since, beside=beside)
-    look = looks.decide(options, around.stdout, around.environ)
+    known = session.recognised
+    report = AddonReport(plans, session.cluster, request.given, known, steps=steps, since=since, beside=beside)
     left_out = found.left_out or (request.strict and is_unsure(plans, around))
-    return Answer(FORMATS.render(view, options.output, look), code(plans, left_out))
+    return Answer(looks.answered(report, options, around), code(plans, left_out))
 
 
 def answered(request: Request, asked: Asked, around: Surroundings, note: Callable[[str], object]) -> Answered:

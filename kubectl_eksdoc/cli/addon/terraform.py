@@ -77,10 +77,10 @@ def judge_plan(request: TerraformRequest, around: Surroundings) -> Answer:
     from kubectl_eksdoc.addon_diff.read import NEEDS, judge_terraform
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.host.terraform.plan import read_terraform_plan
-    from kubectl_eksdoc.render.addon.terraform import FORMATS, TerraformView
+    from kubectl_eksdoc.render.addon.report import TerraformReport
 
     options = request.options
-    FORMATS.check(options.output)
+    TerraformReport.check(options.output)
     plan = read_terraform_plan(request.path)  # before anything is asked
     try:
         session = opening.opened(request, around, NEEDS)
@@ -88,8 +88,8 @@ def judge_plan(request: TerraformRequest, around: Surroundings) -> Answer:
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
     opening.told(session, options, around)
-    view = TerraformView(judgement, session.believed.cluster.name, session.cluster, request.given, session.recognised)
-    look = looks.decide(options, around.stdout, around.environ)
+    name = session.believed.cluster.name
+    report = TerraformReport(judgement, name, session.cluster, request.given, session.recognised)
     unsure = request.strict and is_unsure([each.plan for each in judgement.changes if each.plan], around)
     code = opening.code(judgement.every)
-    return Answer(FORMATS.render(view, options.output, look), exits.UNKNOWN if unsure and code == exits.CLEAN else code)
+    return Answer(looks.answered(report, options, around), exits.UNKNOWN if unsure and code == exits.CLEAN else code)

@@ -240,7 +240,7 @@ NAMES: Mapping[str, Named] = {
 _RUNS = "render.run.report.RunReport"
 _FLEET = "render.fleet.report.FleetReport"
 _ADDON_UPDATE = "render.addon_update.FORMATS"
-_ADDON_AFTER = "render.addon.after.FORMATS"
+_ADDON_AFTER = "render.addon.after.AfterReport"
 _DNS_CHANGE = "render.dns_change.report.DnsChangeReport"
 
 FORMATS: Mapping[str, str] = {
@@ -259,12 +259,12 @@ FORMATS: Mapping[str, str] = {
     "addon-diff --resume": _ADDON_UPDATE,
     "addon-diff --after": _ADDON_AFTER,
     "addon-diff --update": _ADDON_AFTER,
-    "addon-diff --tf-plan": "render.addon.terraform.FORMATS",
-    "addon-diff": "render.addon.FORMATS",
+    "addon-diff --tf-plan": "render.addon.report.TerraformReport",
+    "addon-diff": "render.addon.report.AddonReport",
     "imds-probe --fleet": _FLEET,
     "imds-probe --apply": "render.metadata_fix.FORMATS",
-    "imds-probe --active": "render.metadata_probe.FORMATS",
-    "imds-probe": "render.metadata.FORMATS",
+    "imds-probe --active": "render.metadata_probe.report.ActiveReport",
+    "imds-probe": "render.metadata.report.ImdsReport",
     "coredns-lameduck --measure": "render.dns_measure.report.MeasureReport",
     "coredns-lameduck --set": _DNS_CHANGE,
     "coredns-lameduck --place": _DNS_CHANGE,

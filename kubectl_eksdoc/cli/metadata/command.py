@@ -50,10 +50,10 @@ def judging(request: Request, around: Surroundings) -> Answer:
     from kubectl_eksdoc.imds_probe.of_pod import of_pod
     from kubectl_eksdoc.imds_probe.plan import against
     from kubectl_eksdoc.imds_probe.read import vpc_of
-    from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
+    from kubectl_eksdoc.render.metadata.report import ImdsReport
 
     options = request.options
-    FORMATS.check(options.output)
+    ImdsReport.check(options.output)
     scope = reading.scope(request)
     before = _earlier(request, scope, around)
     try:
@@ -67,9 +67,8 @@ def judging(request: Request, around: Surroundings) -> Answer:
     beside = against(before, session.cluster, plan, request.given) if before is not None else None
     named = bool(request.groups or request.nodes)
     choices = offered(plan, session.cluster, vpc_of(session), session.profile, named)
-    view = MetadataView(plan, request.given, session.recognised, pod, choices, since=beside)
-    look = looks.decide(options, around.stdout, around.environ)
-    return Answer(FORMATS.render(view, options.output, look), opening.code(plan.findings, request.accepted))
+    report = ImdsReport(plan, request.given, session.recognised, pod, choices, since=beside)
+    return Answer(looks.answered(report, options, around), opening.code(plan.findings, request.accepted))
 
 
 def answered(request: Request, scope: Scope, around: Surroundings) -> tuple[ClusterSession, MetadataPlan]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, rights, values
+from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.confirming import NODES, Given, confirm
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.options import dry_from, given_from
-from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, show, tell_unread
+from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, tell_unread
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import AwsError, Forbidden, UsageError
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.imds_probe.probing.pods import Manner
     from kubectl_eksdoc.model.aws.machines import MetadataOptions
     from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.render.look import Look
-    from kubectl_eksdoc.render.metadata_probe import ProbeView
-
-    Render = Callable[[ProbeView, str, Look], str]
 
 
 # The flags of ``imds-probe --active``: on which nodes, with which pods, how it is confirmed.
@@ -150,10 +147,10 @@ def probing(request: Request, active: Active, around: Surroundings) -> Answer:
     Raises:
         EksdocError: the command line or the cluster is at fault; the error says which.
     """
-    from kubectl_eksdoc.render.metadata_probe import FORMATS
-    from kubectl_eksdoc.render.metadata_probe.table import MANIFESTS
+    from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
+    from kubectl_eksdoc.render.roles import Manifests
 
-    (MANIFESTS if active.dry == "client" else FORMATS).check(request.options.output)
+    (Manifests if active.dry == "client" else ActiveReport).check(request.options.output)
     if not request.source.live and active.dry != "client":
         raise UsageError(
             "--active asks from pods of the live cluster: --demo and --snapshot have none",
@@ -225,55 +222,46 @@ def _every(asking: _Asking) -> bool:
 
 def _dry(asking: _Asking, read: _Read) -> Answer:
     """What would be made, for kubectl; nobody is asked."""
+    from kubectl_eksdoc.imds_probe.probing.pods import manifests
     from kubectl_eksdoc.imds_probe.probing.result import plan_probe
     from kubectl_eksdoc.model.asked import Unknown
-    from kubectl_eksdoc.render.metadata_probe import ProbeView
-    from kubectl_eksdoc.render.metadata_probe.table import MANIFESTS
+    from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
+    from kubectl_eksdoc.render.roles import Manifests
 
+    options, around = asking.request.options, asking.around
     unasked = Unknown("the cluster was not asked")
-    probe = asking.around.edges.new_probe_id()
-    plan = plan_probe(read.cluster.nodes, unasked, unasked, probe, _manner(asking), every=_every(asking))
-    view = ProbeView(read.cluster, plan, asking.given)
-    _show(asking, view)
-    asking.around.note(_PROVES_LITTLE)
-    return Answer(_rendered(asking, view, MANIFESTS.render))
+    plan = plan_probe(
+        read.cluster.nodes, unasked, unasked, around.edges.new_probe_id(), _manner(asking), every=_every(asking)
+    )
+    looks.show(ActiveReport(read.cluster, plan, asking.given), options, around)
+    around.note(_PROVES_LITTLE)
+    docs = tuple(manifests(plan.probe, plan.pods, plan.manner))
+    return Answer(looks.answered(Manifests((), (), docs), options, around))
 
 
 def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
     from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
     from kubectl_eksdoc.imds_probe.probing.result import Probed
-    from kubectl_eksdoc.render.metadata_probe import FORMATS, ProbeView
+    from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
 
-    around, cluster = asking.around, read.cluster
+    options, around, cluster = asking.request.options, asking.around, read.cluster
     probe = around.edges.new_probe_id()
     plan = prepared(cluster.nodes, ground, probe, _manner(asking), every=_every(asking))
     tell_unread(plan.unread, COMMAND, around)
     if asking.active.dry:
-        view = ProbeView(cluster, plan, asking.given, refused=tried(plan, ground))
+        report = ActiveReport(cluster, plan, asking.given, refused=tried(plan, ground))
         around.note(_PROVES_SOME)
-        return Answer(_rendered(asking, view, FORMATS.render), exits.FAILS if view.refused else exits.CLEAN)
+        return Answer(looks.answered(report, options, around), exits.FAILS if report.refused else exits.CLEAN)
     if plan.pods:
         needed = [right for right in rights.BY_COMMAND[COMMAND] if right.required and right.probe]
         namespace = plan.manner.namespace
-        check_allowed([(right, namespace) for right in needed], asking.request.options, around)
-        _show(asking, ProbeView(cluster, plan, asking.given))
+        check_allowed([(right, namespace) for right in needed], options, around)
+        looks.show(ActiveReport(cluster, plan, asking.given), options, around)
         confirm(cluster.identity, len(plan.nodes), "probe", asking.active.given, around.ask)
         with around.edges.told_to_stop() as told:
             found = probed(plan, ground, ClockAround(around), told, around.note, read.options)
     else:
         found = Probed((), "")
-    view = ProbeView(cluster, plan, asking.given, found)
-    text = _rendered(asking, view, FORMATS.render)
-    return Answer(
-        text, exits.INTERRUPTED if found.interrupted else opening.code(view.findings, asking.request.accepted)
-    )
-
-
-def _show(asking: _Asking, view: ProbeView) -> None:
-    from kubectl_eksdoc.render.metadata_probe import FORMATS
-
-    show(FORMATS, view, asking.request.options, asking.around)
-
-
-def _rendered(asking: _Asking, view: ProbeView, render: Render) -> str:
-    return rendered(render, view, asking.request.options, asking.around)
+    report = ActiveReport(cluster, plan, asking.given, found)
+    code = exits.INTERRUPTED if found.interrupted else opening.code(report.findings, asking.request.accepted)
+    return Answer(looks.answered(report, options, around), code)

@@ -19,9 +19,9 @@ from kubectl_eksdoc.addon_diff.terraform.requests import Kind
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.aws.configuration import Broken, shown
-from kubectl_eksdoc.render.addon import commands, words
-from kubectl_eksdoc.render.addon.view import AddonView
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.addon import commands
+from kubectl_eksdoc.render.addon.update import verdict
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.result import UNSET, FindingResult, ObjectResult, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.since.result import SinceResult
 
@@ -168,7 +168,7 @@ class _Step(Printed):
         return cls.filled(
             facts,
             version=facts.facts.target.version,
-            verdict=words.verdict(facts),
+            verdict=verdict(facts),
             at_risk=(str(change.field) for change in facts.changes if change.at_risk),
             cannot_keep=(str(change.field) for change in (way.cannot if way else ())),
             values=values if isinstance(values, Unknown) else printed(values),
@@ -240,7 +240,7 @@ def addon(
         version=facts.now.version,
         target=facts.target.version,
         mode=plan.asked.mode,
-        verdict=words.verdict(plan),
+        verdict=verdict(plan),
         values=facts.values if isinstance(facts.values, Unknown) else printed(facts.values),
         conflict=plan.conflict,
         fields=plan.changes,
@@ -312,18 +312,3 @@ class DiffResult(CommandResult):
     addons: tuple[DiffAddon, ...]
     since: SinceResult | UnsetType
     findings: tuple[FindingResult, ...]
-
-    @classmethod
-    def of(cls, facts: AddonView) -> DiffResult:
-        def named(plan: AddonPlan) -> DiffAddon:
-            name = plan.facts.addon.name
-            return addon(plan, commands.terraform, facts.steps.get(name), facts.since.get(name))
-
-        return cls.filled(
-            facts,
-            metadata=metadata(facts.cluster, facts),
-            terraform=None,
-            addons=map(named, facts.plans),
-            since=facts.beside,
-            findings=(each for plan in facts.plans for each in plan.findings),
-        )

@@ -10,10 +10,11 @@ from kubectl_eksdoc.addon_diff.run.outcome import Check, Verdict
 from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.render.addon.commands import as_json, update_addon
-from kubectl_eksdoc.render.addon.table import sections, way_out
+from kubectl_eksdoc.render.addon.update import BLANK, sections, way_out
 from kubectl_eksdoc.render.addon_update import words
 from kubectl_eksdoc.render.addon_update.view import UpdateView
 from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.report import Line, Screen, Section
 from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Row, Title, drawn, titled
 from kubectl_eksdoc.render.text import counted, duration, shown, wrap
 
@@ -48,14 +49,17 @@ def _joined(sections: list[list[str]]) -> str:
 
 def _before(view: UpdateView, look: Look, full: bool) -> str:
     """The forecast of what is sent, what that is, and the way back."""
-    told = [*sections(view.plan, look, full), _way_out(view.plan, look)] if view.plan is not None else []
+    plan, screen = view.plan, Screen(full)
+    told = (
+        [] if plan is None else [screen.lines(each, look) for each in (*sections(plan, full), _way_out(plan)) if each]
+    )
     return _joined([*told, _sent(view, look, full), _back(view, look), _guards(view, look), _weighty(view, look)])
 
 
-def _way_out(plan: AddonPlan, look: Look) -> list[str]:
+def _way_out(plan: AddonPlan) -> Section | None:
     """Of what is sent: where fields are still at risk."""
-    command = [] if plan.way_out is None else ["", MARGIN + shown(update_addon(plan, plan.way_out), look)]
-    return way_out(plan, command, look)
+    command = [] if plan.way_out is None else [BLANK, Line(update_addon(plan, plan.way_out), whole=True)]
+    return way_out(plan, command)
 
 
 def _sent(view: UpdateView, look: Look, full: bool) -> list[str]:

@@ -16,6 +16,7 @@ from kubectl_eksdoc.render.check.diagnosis import diagnosis
 from kubectl_eksdoc.render.check.steps import checklist
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.report import Screen
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since.screen import marking
 from kubectl_eksdoc.render.tables import MARGIN, Column, Mark, Row, Title, drawn, findings, more, plain, titled, told
@@ -76,9 +77,10 @@ def wide(view: CheckView, look: Look) -> str:
 def _text(view: CheckView, look: Look, full: bool) -> str:
     plan = view.plan
     short = plan.diagnosis is not None and not full
+    since = screen.section(view.since, plan.facts.cluster.observed_at, full, view.tool_version)
     sections = [
         [look.paint(line, Tone.TITLE) for line in wrap(shown(words.in_short(plan), look), look.columns)],
-        screen.section(view.since, plan.facts.cluster.observed_at, look, full, view.tool_version),
+        Screen(full).lines(since, look) if since else [],
         diagnosis(plan.diagnosis, look, full),
         changes(plan.changes, plan.facts.cluster.observed_at, look, full),
         *([] if short else _judged(view, look, full)),

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from kubectl_eksdoc.drain.run.stages import Stage
-from kubectl_eksdoc.imds_probe.fixes.fix import Blast, Choice, Fix
+from kubectl_eksdoc.imds_probe.fixes.fix import Blast
 from kubectl_eksdoc.imds_probe.run import Became, Done, Part
-from kubectl_eksdoc.imds_probe.sources import NodesAlike
-from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.metadata_fix import FixView
@@ -78,91 +75,6 @@ def proof(done: Done) -> str:
     return "That is what AWS or the API server says of it now; no pod was asked."
 
 
-# The fixes to choose from, below a probe: one line for each, and with ``-o wide`` all that is known of it.
-
-
-Offered = Sequence[tuple[NodesAlike, Choice]]
-_TITLE = Title("What can be done", ": for each group, what moves least first")
-_PODS_FIRST = Title("What can be done", ": for each group, what the pods are given first")
-
-
-def to_choose(offered: Offered, look: Look, full: bool, live: bool = True, pods_first: bool = False) -> list[list[str]]:
-    """Sections; none where there is nothing to choose. `live`: of a cluster that can be changed. `pods_first`: what the
-    pods are given comes before what the nodes are."""
-    rows = [row for alike, choice in offered for row in _rows(alike, choice if full else _least(choice))]
-    more = sum(len(choice.fixes) for _, choice in offered) - len(rows)
-    columns = [
-        Column("GROUP", floor=8, middle=True),
-        Column("FIX"),
-        Column("WHEN"),
-        Column("NODES", right=True),
-        Column("PODS", right=True),
-        Column("INSTANCES", right=True, short="INST."),
-        Column("BY", drop=1),
-    ]
-    title = _PODS_FIRST if pods_first else _TITLE
-    table = drawn(title, (columns, rows), look, full) if rows else []
-    said = [line for alike, choice in offered for line in _cannot(alike, choice, look)] if full or not rows else []
-    first = table + said if table else titled(title, said, look)
-    return [first, *_whole(offered, look)] if full else [first, _below(rows, more, live, look)]
-
-
-def _least(choice: Choice) -> Choice:
-    """What moves least."""
-    return replace(choice, fixes=choice.fixes[:1])
-
-
-def _rows(alike: NodesAlike, choice: Choice) -> Iterator[Row]:
-    for each in choice.fixes:
-        blast = each.blast
-        yield [
-            alike.label,
-            Cell(each.name, Tone.TITLE),
-            Cell(each.when.value, Tone.GOOD if each.when is When.NOW else None),
-            *(str(count or "-") for count in (blast.nodes, blast.pods, blast.instances)),
-            "--apply" if each.act is not None else "you",
-        ]
-
-
-def _cannot(alike: NodesAlike, choice: Choice, look: Look) -> Iterator[str]:
-    """That there never was a service on some nodes is said above."""
-    if alike.now.options is None and not choice.fixes:
-        return
-    for why in choice.cannot:
-        yield from wrap(shown(f"{alike.label}: {why}", look), look.columns, MARGIN, MARGIN * 2)
-
-
-def _below(rows: Sequence[Row], more: int, live: bool, look: Look) -> list[str]:
-    if not rows:
-        return []
-    others = f"{more} more fixes, commands" if more else "Commands"
-    apply = "--apply --fix FIX [--nodegroup GROUP]" if live else "ask the live cluster"
-    text = f"{others}, rollback and cautions: -o wide. To have one carried out: {apply}"
-    return wrap(text, look.columns)
-
-
-def _whole(offered: Offered, look: Look) -> Iterator[list[str]]:
-    """A caution is said where it comes first."""
-    said: set[str] = set()
-    for alike, choice in offered:
-        for each in choice.fixes:
-            rest = f" for {alike.label}: {each.when.value}, {reach(each.blast)}"
-            cautions = [caution for caution in each.cautions if caution not in said]
-            said |= {*cautions}
-            yield titled(Title(each.name, rest), list(_body(each, cautions, look)), look)
-
-
-def _body(each: Fix, cautions: Sequence[str], look: Look) -> Iterator[str]:
-    for text in (f"{each.does}.", f"{_capital(each.blast.how)}; {each.lasts}."):
-        yield from wrap(shown(text, look), look.columns, MARGIN, MARGIN * 2)
-    yield from commands(each.commands, look)
-    if each.back:
-        yield f"{MARGIN}Rollback:"
-        yield from commands(each.back, look)
-    for caution in cautions:
-        yield from wrap(shown(f"- {caution}", look), look.columns, MARGIN, MARGIN * 2)
-
-
 def commands(lines: Sequence[str], look: Look, most: int = 0) -> Iterator[str]:
     """Each is one line, however long; with `most`, the first ones."""
     kept = lines[:most] if most and len(lines) > most + 1 else lines
@@ -170,10 +82,6 @@ def commands(lines: Sequence[str], look: Look, most: int = 0) -> Iterator[str]:
         yield MARGIN * 2 + shown(line, look)
     if len(kept) < len(lines):
         yield f"{MARGIN * 2}{look.ellipsis} and {len(lines) - len(kept)} more (-o wide)"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 _TONES = {

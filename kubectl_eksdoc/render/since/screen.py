@@ -10,10 +10,11 @@ from kubectl_eksdoc.baseline.changes import Became, FindingSince, Since, outline
 from kubectl_eksdoc.model.earlier import FindingOutline
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render import markdown
-from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.markdown import escape, folded
-from kubectl_eksdoc.render.tables import MARGIN, SIGNS, Mark, Title, more, titled, unmarked
-from kubectl_eksdoc.render.text import age, between, joined, rfc3339, shown, wrap
+from kubectl_eksdoc.render.report import Line, Lines
+from kubectl_eksdoc.render.tables import SIGNS, Mark, Title, unmarked
+from kubectl_eksdoc.render.text import age, between, joined, rfc3339
 
 # The words for what became of findings: the line of counts, the remarks, and how one is told or marked.
 
@@ -125,30 +126,26 @@ _DOWN = {
 }
 
 
-def section(
-    since: Since | None, observed: datetime, look: Look, full: bool, tool_version: str = __version__
-) -> list[str]:
+def section(since: Since | None, observed: datetime, full: bool, tool_version: str = __version__) -> Lines | None:
     """None without an earlier answer. `observed`: when this one was made of the cluster."""
     if since is None:
-        return []
-    lines = wrap(shown(f"{counts(since)}.", look), look.columns, MARGIN)
-    for text in remarks(since, tool_version):
-        lines += wrap(shown(text, look), look.columns, MARGIN)
+        return None
+    lines = [Line(text, 2, 0) for text in (f"{counts(since)}.", *remarks(since, tool_version))]
     for became in Became:
         found = since.of(became)
         kept = found if full or len(found) <= MOST + 1 else found[:MOST]
-        lines += [line for each in kept for line in _change(each, look)]
-        lines += more(len(found) - len(kept), look)
+        lines += map(_change, kept)
+        if len(kept) < len(found):
+            lines.append(Line(f"… and {len(found) - len(kept)} more (-o wide)"))
     head, _, rest = title(since, observed).partition(" ")
-    return titled(Title(head, f" {rest}"), lines, look)
+    return Lines(Title(head, f" {rest}"), lines)
 
 
-def _change(change: FindingSince, look: Look) -> list[str]:
+def _change(change: FindingSince) -> Line:
     sign, tone = _DOWN.get(change.became) or SIGNS[change.either.status]
     if change.became is Became.CHANGED and change.either.status is not Status.UNKNOWN and change.worse is False:
         tone = Tone.WARN
-    lines = wrap(shown(f"{sign} {told(change)}", look), look.columns, MARGIN, MARGIN * 2)
-    return [look.paint(lines[0], tone), *lines[1:]]
+    return Line(f"{sign} {told(change)}", tone=tone)
 
 
 # What became of findings in Markdown: counts, remarks, and the changes, those that are no news folded away.

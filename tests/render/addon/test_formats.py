@@ -17,8 +17,9 @@ from kubectl_eksdoc.addon_diff.facts import Asked
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
 from kubectl_eksdoc.addon_diff.read import NEEDS, plan_addon, side_of
-from kubectl_eksdoc.render.addon import AddonView, Look, render
 from kubectl_eksdoc.render.addon.commands import as_json, eksctl, next_update, terraform, update_addon
+from kubectl_eksdoc.render.addon.report import AddonReport
+from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.session.session import ClusterSession
 from tests.broken import accepted
 from tests.reading import yaml_of
@@ -40,9 +41,9 @@ def planned(name: str, to: str, mode: Mode) -> AddonPlan:
     return plan_addon(demo, side_of(demo, name, to), Asked(mode))
 
 
-def view(name: str = "vpc-cni", to: str = TO, mode: Mode = Mode.OVERWRITE) -> AddonView:
+def view(name: str = "vpc-cni", to: str = TO, mode: Mode = Mode.OVERWRITE) -> AddonReport:
     options = {"addon": name, "to": to, "resolve-conflicts": mode.value}
-    return AddonView((planned(name, to, mode),), world().cluster, options, world().recognised, "0.0.0")
+    return AddonReport((planned(name, to, mode),), world().cluster, options, world().recognised, "0.0.0")
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def view(name: str = "vpc-cni", to: str = TO, mode: Mode = Mode.OVERWRITE) -> Ad
     ],
 )
 def test_golden(file: str, output: str, look: Look) -> None:
-    text = render(view(), output, look)
+    text = view().render(output, look)
     if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
         GOLDEN.mkdir(exist_ok=True)
         (GOLDEN / file).write_text(text, encoding="utf-8", newline="\n")
@@ -76,15 +77,15 @@ def test_golden(file: str, output: str, look: Look) -> None:
 @pytest.mark.parametrize("name", ["vpc-cni", "coredns", "kube-proxy", "aws-ebs-csi-driver", "metrics-server"])
 def test_documents_are_valid(name: str, mode: Mode) -> None:
     shown = view(name, "", mode)
-    said = json.loads(render(shown, "json", Look()))
+    said = json.loads(shown.render("json", Look()))
     assert [error.message for error in JUDGE.iter_errors(said)] == []
-    assert yaml_of(render(shown, "yaml", Look())) == said
+    assert yaml_of(shown.render("yaml", Look())) == said
 
 
 def test_its_schema_refuses_what_is_broken() -> None:
     free = ("metadata.options", "addons.*.values", "addons.*.wayOut.values", "addons.*.wayOut.eksctl")
     values = ("addons.*.fields.*.live", *(f"addons.*.fields.*.modes.{mode.value}.value" for mode in Mode))
-    loose = accepted(JUDGE, json.loads(render(view("vpc-cni", TO), "json", Look())), (*free, *values))
+    loose = accepted(JUDGE, json.loads(view("vpc-cni", TO).render("json", Look())), (*free, *values))
     loose = {each for each in loose if not each.endswith((".namespace", ".command"))}
     assert loose <= {f"no {each}" for each in values}
 
@@ -107,7 +108,7 @@ def test_commands_hold_in_a_shell_and_in_terraform() -> None:
 
 @pytest.mark.parametrize("output", ["table", "wide", "json"])
 def test_no_command_names_a_version_that_eks_does_not_offer(output: str) -> None:
-    text = render(view("vpc-cni", "v9"), output, Look(120))
+    text = view("vpc-cni", "v9").render(output, Look(120))
     assert "v9 with OVERWRITE: EKS does not offer it for Kubernetes 1.33" in text and "update-addon" not in text
     assert next_update(planned("vpc-cni", "v9", Mode.NONE)) == ""
-    assert "update-addon" in render(view("vpc-cni", TO), output, Look(120))
+    assert "update-addon" in view("vpc-cni", TO).render(output, Look(120))

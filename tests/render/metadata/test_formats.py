@@ -14,7 +14,7 @@ import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.imds_probe.fixes.chooser import offered
 from kubectl_eksdoc.imds_probe.of_pod import of_pod
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
+from kubectl_eksdoc.render.metadata.report import ImdsReport
 from tests.broken import accepted
 from tests.reading import yaml_of
 from tests.render.metadata.made import plan
@@ -23,12 +23,12 @@ GOLDEN = Path(__file__).parent / "golden"
 JUDGE = jsonschema.Draft202012Validator(schemas.load("ImdsProbe"))
 
 
-def view(pod: str = "", hops: int = 2) -> MetadataView:
+def view(pod: str = "", hops: int = 2) -> ImdsReport:
     made = plan(hops)
     one = next((each for each in made.facts.cluster.pods if each.name == pod), None)
     pod_said = of_pod(made, one) if one else None
     choices = offered(made, made.facts.cluster, "vpc-1")
-    return MetadataView(made, {"hops": hops}, "by its endpoint", pod_said, choices, "0.0.0")
+    return ImdsReport(made, {"hops": hops}, "by its endpoint", pod_said, choices, "0.0.0")
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def view(pod: str = "", hops: int = 2) -> MetadataView:
     ],
 )
 def test_it_reads_as_it_did(file: str, output: str, look: Look) -> None:
-    text = FORMATS.render(view(), output, look)
+    text = view().render(output, look)
     path = GOLDEN / file
     if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
         path.parent.mkdir(exist_ok=True)
@@ -51,7 +51,7 @@ def test_it_reads_as_it_did(file: str, output: str, look: Look) -> None:
 
 
 def document(**of: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(FORMATS.render(view(**of), "json", Look(120)))
+    found: dict[str, Any] = json.loads(view(**of).render("json", Look(120)))
     return found
 
 
@@ -66,18 +66,18 @@ def test_its_schema_refuses_what_is_broken() -> None:
 
 
 def test_yaml_is_the_same() -> None:
-    assert yaml_of(FORMATS.render(view(), "yaml", Look(120))) == document()
+    assert yaml_of(view().render("yaml", Look(120))) == document()
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_no_line_is_wider_than_the_screen(columns: int) -> None:
-    lines = FORMATS.render(view(), "table", Look(columns)).splitlines()
+    lines = view().render("table", Look(columns)).splitlines()
     commands = [line for line in lines if line.strip().startswith(("kubectl ", "aws ", "ROLE="))]
     assert max(len(line) for line in lines if line not in commands) <= columns
 
 
 def test_ascii_is_ascii() -> None:
-    text = FORMATS.render(view(), "table", Look(100, ascii=True))
+    text = view().render("table", Look(100, ascii=True))
     assert text.isascii()
 
 
@@ -94,4 +94,4 @@ def test_ascii_is_ascii() -> None:
     ],
 )
 def test_one_sentence_for_one_pod(pod: str, said: str) -> None:
-    assert said in " ".join(FORMATS.render(view(pod), "table", Look(120)).split())
+    assert said in " ".join(view(pod).render("table", Look(120)).split())

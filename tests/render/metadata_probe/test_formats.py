@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers
-from kubectl_eksdoc.imds_probe.probing.pods import Manner
+from kubectl_eksdoc.imds_probe.probing.pods import Manner, manifests
 from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbePlan, plan_probe, probed_nodes
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
@@ -20,8 +20,8 @@ from kubectl_eksdoc.model.nodes import COMPUTE_TYPE
 from kubectl_eksdoc.model.placing import NotMade, Owner
 from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.metadata_probe import FORMATS, ProbeView
-from kubectl_eksdoc.render.metadata_probe.table import MANIFESTS
+from kubectl_eksdoc.render.metadata_probe.report import ActiveReport
+from kubectl_eksdoc.render.roles import Manifests
 from tests.broken import accepted
 from tests.builders import a_cluster, a_node
 from tests.reading import yaml_documents, yaml_of
@@ -77,11 +77,11 @@ def _probed(plan: ProbePlan, left: tuple[str, ...] = (), not_removed: str = "") 
     return Probed(probed_nodes(plan, heard, options), "eksdoc-imds-probe-cafe", left, not_removed)
 
 
-def view(made: bool = True, level: str = "", **of: Any) -> ProbeView:
+def view(made: bool = True, level: str = "", **of: Any) -> ActiveReport:
     plan = _plan(level)
     refused = {} if made else {plan.pods[0].name: NotMade("to create pods, the server answered 403: a webhook said no")}
     probed = _probed(plan, **of) if made else None
-    return ProbeView(CLUSTER, plan, {"active": True}, probed, refused, "0.0.0")
+    return ActiveReport(CLUSTER, plan, {"active": True}, probed, refused, "0.0.0")
 
 
 LEFT = {"left": ("eksdoc-imds-probe-cafe-0-own",)}
@@ -100,7 +100,7 @@ LEFT = {"left": ("eksdoc-imds-probe-cafe-0-own",)}
     ],
 )
 def test_it_reads_as_it_did(file: str, output: str, look: Look, of: dict[str, Any]) -> None:
-    text = FORMATS.render(view(**of), output, look)
+    text = view(**of).render(output, look)
     path = GOLDEN / file
     if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
         path.parent.mkdir(exist_ok=True)
@@ -109,7 +109,7 @@ def test_it_reads_as_it_did(file: str, output: str, look: Look, of: dict[str, An
 
 
 def document(**of: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(FORMATS.render(view(**of), "json", Look(120)))
+    found: dict[str, Any] = json.loads(view(**of).render("json", Look(120)))
     return found
 
 
@@ -126,13 +126,13 @@ def test_its_schema_refuses_what_is_broken() -> None:
 
 
 def test_yaml_is_the_same() -> None:
-    assert yaml_of(FORMATS.render(view(), "yaml", Look(120))) == document()
+    assert yaml_of(view().render("yaml", Look(120))) == document()
 
 
 @pytest.mark.parametrize("made", [True, False])
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_no_line_is_wider_than_the_screen(columns: int, made: bool) -> None:
-    lines = FORMATS.render(view(made), "table", Look(columns)).splitlines()
+    lines = view(made).render("table", Look(columns)).splitlines()
     commands = [line for line in lines if line.strip().startswith(("kubectl ", "aws "))]
     assert max(len(line) for line in lines if line not in commands) <= columns
 
@@ -150,7 +150,7 @@ def test_nodes_that_answer_otherwise_than_their_group_are_named() -> None:
     plan = plan_probe(NODES[:2], "", (), "cafe", Manner(), every=True)
     heard: dict[str, Answers] = {pod.name: REACHED for pod in plan.pods}
     heard[plan.pods[2].name] = Report(_seen(401, 0), OFF)
-    made = ProbeView(CLUSTER, plan, {}, Probed(probed_nodes(plan, heard, {}), "owner"))
+    made = ActiveReport(CLUSTER, plan, {}, Probed(probed_nodes(plan, heard, {}), "owner"))
     assert [(each.subject.kind, each.subject.name) for each in made.findings] == [
         ("Node", NODES[1].name),
         ("Node", NODES[0].name),
@@ -158,6 +158,7 @@ def test_nodes_that_answer_otherwise_than_their_group_are_named() -> None:
 
 
 def test_what_kubectl_takes_is_the_same_in_both_forms() -> None:
-    made = view(made=False)
-    docs = list(yaml_documents(MANIFESTS.render(made, "yaml", Look(80))))
-    assert json.loads(MANIFESTS.render(made, "json", Look(80)))["items"] == docs
+    plan = _plan()
+    objects = Manifests((), (), tuple(manifests(plan.probe, plan.pods, plan.manner)))
+    docs = list(yaml_documents(objects.render("yaml", Look(80))))
+    assert json.loads(objects.render("json", Look(80)))["items"] == docs

@@ -20,6 +20,7 @@ from kubectl_eksdoc.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.render.check.table import table, wide
 from kubectl_eksdoc.render.encode import to_json
 from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.report import Screen
 from kubectl_eksdoc.render.result import plain
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since.result import SinceResult
@@ -100,7 +101,9 @@ SINCE = a_since()
     ],
 )
 def test_a_screen(file: str, look: Look, full: bool) -> None:
-    lines = screen.section(SINCE, NOW, look, full, "0.0.2")
+    section = screen.section(SINCE, NOW, full, "0.0.2")
+    assert section is not None
+    lines = Screen(full).lines(section, look)
     check_golden(GOLDEN / file, "\n".join(lines) + "\n")
     assert look.colour or max(map(len, lines)) <= look.columns
     assert not look.ascii or "\n".join(lines).isascii()
@@ -122,7 +125,7 @@ def test_its_schema_refuses_what_is_broken() -> None:
 
 
 def test_without_an_earlier_answer_nothing_is_said() -> None:
-    assert screen.section(None, NOW, LOOK, True) == [] == screen.lines(None, 5)
+    assert screen.section(None, NOW, True) is None and screen.lines(None, 5) == []
     assert screen.marking(None)(SKEW) == ""
 
 

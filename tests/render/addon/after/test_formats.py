@@ -18,7 +18,7 @@ from kubectl_eksdoc.addon_diff.read import HISTORIES, NEEDS, look_back_on, past_
 from kubectl_eksdoc.model.api_objects import Doc, Named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.kinds import Resource
-from kubectl_eksdoc.render.addon.after import FORMATS, AfterView
+from kubectl_eksdoc.render.addon.after import AfterReport
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.session.session import ClusterSession, Observed
 from tests.broken import accepted
@@ -67,8 +67,8 @@ def found(name: str = "vpc-cni", at_night: bool = False) -> Aftermath:
     return look_back_on(night if at_night else demo, past)
 
 
-def view(*each: Aftermath) -> AfterView:
-    return AfterView(each, world().cluster, {"addon": "vpc-cni", "after": True}, world().recognised, "0.0.0")
+def view(*each: Aftermath) -> AfterReport:
+    return AfterReport(each, world().cluster, {"addon": "vpc-cni", "after": True}, world().recognised, "0.0.0")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def view(*each: Aftermath) -> AfterView:
     ],
 )
 def test_golden(file: str, output: str, look: Look, at_night: bool) -> None:
-    text = FORMATS.render(view(found(at_night=at_night)), output, look)
+    text = view(found(at_night=at_night)).render(output, look)
     if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
         GOLDEN.mkdir(exist_ok=True)
         (GOLDEN / file).write_text(text, encoding="utf-8", newline="\n")
@@ -100,7 +100,7 @@ def test_golden(file: str, output: str, look: Look, at_night: bool) -> None:
 def test_at_night_one_command_gives_it_back() -> None:
     (command,) = (
         line.strip()
-        for line in FORMATS.render(view(found(at_night=True)), "table", Look(120)).splitlines()
+        for line in view(found(at_night=True)).render("table", Look(120)).splitlines()
         if line.startswith("  kubectl ")
     )
     *words, patch = shlex.split(command)
@@ -126,16 +126,16 @@ def test_documents_are_valid(name: str) -> None:
     past = found(name)
     bare = replace(past, facts=replace(past.facts, update=Unknown("no")), templated=(), keeping=None)
     for shown in (view(past), view(found(at_night=True)), view(bare)):
-        said = json.loads(FORMATS.render(shown, "json", Look()))
+        said = json.loads(shown.render("json", Look()))
         assert [error.message for error in JUDGE.iter_errors(said)] == []
-        assert yaml_of(FORMATS.render(shown, "yaml", Look())) == said
+        assert yaml_of(shown.render("yaml", Look())) == said
 
 
 def test_its_schema_refuses_what_is_broken() -> None:
     field = "addons.*.templates.*.fields.*"
     free = ("metadata.options", "addons.*.values", "addons.*.later.values", "addons.*.update.parameters")
     values = (*(f"{field}.{each}" for each in ("before", "after", "live")), "addons.*.withoutHistory.*.lastApplied")
-    said = json.loads(FORMATS.render(view(found(at_night=True)), "json", Look()))
+    said = json.loads(view(found(at_night=True)).render("json", Look()))
     loose = accepted(JUDGE, said, (*free, *values, "addons.*.templates.*.now.patch"))
     loose = {each for each in loose if not each.endswith((".namespace", ".command"))}
     assert loose <= {f"no {each}" for each in values}

@@ -15,7 +15,7 @@ import pytest
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.addon_diff.read import NEEDS, judge_terraform
 from kubectl_eksdoc.host.terraform.plan import read_terraform_plan
-from kubectl_eksdoc.render.addon.terraform import FORMATS, TerraformView
+from kubectl_eksdoc.render.addon.report import TerraformReport
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.session.session import ClusterSession
 from tests.addon.terraform_of_demo import an_incident, of_everything
@@ -35,10 +35,10 @@ def world() -> ClusterSession:
     return of_the_demo(NEEDS)
 
 
-def view(document: Any, folder: Path) -> TerraformView:
+def view(document: Any, folder: Path) -> TerraformReport:
     plan = replace(read_terraform_plan(written(folder, document)), file="plan.json")
     judgement = judge_terraform(plan, world())
-    return TerraformView(
+    return TerraformReport(
         judgement, world().believed.cluster.name, world().cluster, {"tf-plan": "plan.json"}, world().recognised, "0.0.0"
     )
 
@@ -54,7 +54,7 @@ def view(document: Any, folder: Path) -> TerraformView:
     ],
 )
 def test_golden(file: str, output: str, look: Look, tmp_path: Path) -> None:
-    text = FORMATS.render(view(of_everything(), tmp_path), output, look)
+    text = view(of_everything(), tmp_path).render(output, look)
     if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
         GOLDEN.mkdir(exist_ok=True)
         (GOLDEN / file).write_text(text, encoding="utf-8", newline="\n")
@@ -67,9 +67,9 @@ def test_golden(file: str, output: str, look: Look, tmp_path: Path) -> None:
 @pytest.mark.parametrize("document", one_in(3, [of_everything(), a_plan(), *map(an_incident, SPELLINGS)]))
 def test_documents_are_valid_and_findings_name_their_addresses(document: Any, tmp_path: Path) -> None:
     shown = view(document, tmp_path)
-    said = json.loads(FORMATS.render(shown, "json", Look()))
+    said = json.loads(shown.render("json", Look()))
     assert [error.message for error in JUDGE.iter_errors(said)] == []
-    assert yaml_of(FORMATS.render(shown, "yaml", Look())) == said
+    assert yaml_of(shown.render("yaml", Look())) == said
     addresses = [each["address"] for each in said["terraform"]["changes"]]
     for finding in said["findings"]:
         about = finding["subject"]["name"] + "".join(finding["evidence"])
@@ -89,12 +89,12 @@ def test_documents_are_valid_and_findings_name_their_addresses(document: Any, tm
 def test_what_is_to_be_written_is_what_that_provider_takes(spelling: str, lines: list[str], tmp_path: Path) -> None:
     document = an_incident(spelling)
     document["configuration"]["provider_config"]["aws"]["version_constraint"] = SPELLINGS[spelling][0]
-    text = FORMATS.render(view(document, tmp_path), "table", Look(120))
+    text = view(document, tmp_path).render("table", Look(120))
     assert f"Terraform, AWS provider {spelling}:" in text and all(line in text for line in lines)
     assert ("aws eks update-addon" in text) is ("# this provider" in text)
 
 
 def test_its_schema_refuses_what_is_broken(tmp_path: Path) -> None:
-    said = json.loads(FORMATS.render(view(of_everything(), tmp_path), "json", Look()))
+    said = json.loads(view(of_everything(), tmp_path).render("json", Look()))
     loose = accepted(JUDGE, said, ("metadata.options", "addons"))
     assert {each for each in loose if not each.endswith((".namespace", ".command"))} <= {"no terraform", "no addons"}

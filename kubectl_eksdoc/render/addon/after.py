@@ -1,0 +1,493 @@
+"""What past updates of add-ons have taken, the patch for now, the values for later, and pods to recreate. A wide page
+has all that changed."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.addon_diff.aftermath.causes import Cause
+from kubectl_eksdoc.addon_diff.aftermath.facts import Aftermath, ChangedField, Recreating, State, Templated, Unrecorded
+from kubectl_eksdoc.addon_diff.aftermath.timeline import Step, Untold
+from kubectl_eksdoc.addon_diff.aftermath.unrecorded import differing_data
+from kubectl_eksdoc.addon_diff.fields import some_of, value_of
+from kubectl_eksdoc.addon_diff.merging import MISSING
+from kubectl_eksdoc.kubernetes.keeping import printed
+from kubectl_eksdoc.model import api_objects
+from kubectl_eksdoc.model.asked import Absent, Confidence, Unknown
+from kubectl_eksdoc.model.aws.addons import Update, UpdateHistory
+from kubectl_eksdoc.model.aws.configuration import shown
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.render.addon import commands
+from kubectl_eksdoc.render.addon.update import BLANK, named, of_terraform
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Report, Section, Table
+from kubectl_eksdoc.render.result import (
+    UNSET,
+    Count,
+    FindingResult,
+    Moment,
+    ObjectResult,
+    Positive,
+    Printed,
+    Text,
+    Texts,
+    UnsetType,
+)
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.text import counted, rfc3339
+
+# A past update in sentences, and what is done about it as commands.
+
+
+def verdict(found: Aftermath) -> str:
+    """``vpc-cni: the update of 2026-10-17T08:11:00Z to v1.19.5-eksbuild.1 with OVERWRITE took 1 field …``."""
+    name, update = found.facts.now.addon.name, found.facts.update
+    if isinstance(update, Unknown):
+        return f"{name}: it is not known how it was updated"
+    if isinstance(update, Absent):
+        return f"{name}: EKS tells of no update of it"
+    missed = sum(len(each.missed) for each in found.earlier)
+    before = f"; {counted(missed, 'field')} that an earlier one took {_is(missed)} not back" if missed else ""
+    version, mode = update.parameter("AddonVersion"), update.parameter("ResolveConflicts")
+    when = f" of {rfc3339(update.begun)}" if update.begun is not None else ""
+    to = f" to {version}" if version else ""
+    return f"{name}: the update{when}{to} with {mode or 'NONE, as none was named,'} {_did(found)}{before}"
+
+
+def _did(found: Aftermath) -> str:
+    lost, missed = found.lost, [change for change in found.lost if change.missed]
+    unknown = any(each.status is Status.UNKNOWN for each in found.findings)
+    if lost:
+        took = f"took {counted(len(lost), 'field')} that another client had set"
+        if not missed:
+            return f"{took}; {'it was' if len(lost) == 1 else 'all of them were'} set again since"
+        return took if len(missed) == len(lost) else f"{took}; {len(missed)} of them {_is(len(missed))} not back"
+    took = "reset nothing that is known to be set by another client"
+    return f"{took}, but not all of it is known" if unknown else took
+
+
+def _is(many: int) -> str:
+    return "is" if many == 1 else "are"
+
+
+def _about(found: Aftermath) -> Iterator[str]:
+    """What else is to be known of the update, in sentences."""
+    update, history = found.facts.update, found.facts.history
+    if not isinstance(update, Update):
+        return
+    known = history.updates if isinstance(history, UpdateHistory) else ()
+    updates = (each for each in known if isinstance(each, Update))
+    later = [each for each in updates if update.begun and each.begun and each.begun > update.begun]
+    said = f"Update {update.id}: {update.status}"
+    yield said + (f"; {'; '.join(f'{each.code}: {each.message}' for each in update.errors)}" if update.errors else ".")
+    if later:
+        yield f"{counted(len(later), 'update')} came after it."
+    if isinstance(history, UpdateHistory) and history.unseen:
+        yield f"EKS lists {counted(history.unseen, 'update')} more, which were not checked."
+    yield from map(_step, found.templated)
+
+
+def _step(each: Templated) -> str:
+    step = each.step
+    if isinstance(step, Step):
+        sure = f"{step.why}; confidence: {step.sure.value}"
+        return f"{each.of}: its pod template went from revision {step.before.number} to {step.after.number} ({sure})."
+    if isinstance(step, Untold):
+        return f"{each.of}: the result for its pod template is unknown: {step.why}."
+    return f"{each.of}: its pod template stayed as it was: {step.why}."
+
+
+def patch_command(each: Templated, context: str) -> str:
+    """For a shell; "" where nothing is to be patched. It names the context, so that no other cluster is patched."""
+    if each.patch is None:
+        return ""
+    where = [*(("--context", context) if context else ()), *(("-n", each.of.namespace) if each.of.namespace else ())]
+    secret = printed(each.patch) != each.patch  # then it is a file of one's own
+    patch = ("--patch-file", "patch.json") if secret else ("-p", commands.as_json(each.patch))
+    what = ("patch", each.of.kind.lower(), each.of.name, "--type", "strategic")
+    return shlex.join(["kubectl", *where, *what, *patch])
+
+
+def _rolls(each: Templated) -> str:
+    """What the patch does to the pods of the object, a sentence; "" where that is not known."""
+    rollout = each.rollout
+    if rollout is None:
+        return ""
+    if rollout.waits:
+        return "Its pods are replaced only when each of them is deleted (updateStrategy OnDelete)."
+    pods = "its pods" if rollout.pods is None else f"its {counted(rollout.pods, 'pod')}"
+    on = ", one on each node" if each.of.kind == "DaemonSet" else ""
+    return f"It replaces {pods}{on}, {rollout.at_a_time} at a time: none of them has to be deleted."
+
+
+_OWNER = (
+    "The client that sends it then owns these fields: the next update with OVERWRITE takes them "
+    "again, unless the configuration values hold them."
+)
+
+
+def _behind(each: Templated) -> str:
+    """Pods that a roll-out has not come to, "" where there are none."""
+    pods = each.rollout.behind if each.rollout is not None else None
+    if not pods:
+        return ""
+    some = some_of(pods)
+    return f"{each.of}: {counted(len(pods), 'pod')} not of its newest template yet: {some}."
+
+
+def _to_recreate(rule: Recreating) -> str:
+    """``DISABLE_TCP_EARLY_DEMUX (init): none; …``."""
+    of = named(rule.field)
+    if isinstance(rule.pods, Unknown):
+        return f"{of}: not known: {rule.pods.why}."
+    which = ", ".join(rule.pods) if rule.pods else "none"
+    return f"{of}: {which}; {rule.says} ({rule.source}; confidence: {rule.sure.value})."
+
+
+@dataclass(frozen=True, slots=True)
+class AfterReport(Report):
+    """`found` by the names of the add-ons; `options` as they were given; `recognised`: how it is known that AWS
+    describes the cluster that was read."""
+
+    of: ClassVar[str] = "an add-on's past update"
+
+    found: tuple[Aftermath, ...]
+    cluster: Cluster
+    options: Mapping[str, object]
+    recognised: str = ""
+    tool_version: str = __version__
+
+    def sections(self, full: bool) -> Iterator[Section]:
+        for found in self.found:
+            yield from _sections(found, self.cluster.identity.context, full)
+        yield Foot("With evidence, and what the version itself changed: -o wide; for a program: -o json")
+
+    def result(self) -> object:
+        return AftermathResult.filled(
+            self,
+            metadata=metadata(self.cluster, self),
+            addons=(_addon(found, self.cluster.identity.context) for found in self.found),
+            findings=(each for found in self.found for each in found.findings),
+        )
+
+
+_CAUSES = {Cause.LOST: Tone.BAD, Cause.UNKNOWN: Tone.UNKNOWN}
+_STATES = {
+    State.GONE: Cell("not back", Tone.BAD),
+    State.BACK: Cell("back", Tone.GOOD),
+    State.OTHER: Cell("otherwise", Tone.WARN),
+}
+
+
+def _sections(found: Aftermath, context: str, full: bool) -> Iterator[Section]:
+    yield Head(verdict(found), tuple(_about(found)))
+    changed = (change for each in found.templated for change in each.changes)
+    seen = (change for change in changed if full or change.because.cause in _CAUSES)
+    yield Table(Title("What the update changed" if full else "What the update took"), _changed(seen, full), "fields")
+    yield Findings(found.findings, named=False)
+    for each in found.templated:
+        command = patch_command(each, context)
+        if command:
+            said = (Line(text, hang=0) for text in (_rolls(each), _OWNER) if text)
+            title = Title("Now", ": the patch that gives it back, and changes nothing else")
+            yield Lines(title, [Line(command, whole=True), BLANK, *said])
+    yield Lines(Title("Later", ": configuration values that keep it"), list(_kept(found, full)))
+    behind = (text for each in found.templated if (text := _behind(each)))
+    yield Lines(Title("Pods to recreate"), [*map(_to_recreate, found.recreating), *behind])
+    if full:
+        yield from _sent(found)
+
+
+def _changed(changed: Iterable[ChangedField], full: bool) -> Drawn:
+    columns = [
+        Column("FIELD", floor=24, middle=True),
+        Column("BEFORE", floor=8),
+        Column("AFTER", floor=8),
+        Column("NOW", floor=8),
+        Column("SET BY", floor=8, drop=2),
+        Column("STATE", floor=4),
+        Column("SURE", drop=1),
+        *([Column("WHY")] if full else []),
+    ]
+    rows: list[Row] = []
+    for change in changed:
+        values = (change.field.printed(value) for value in (change.before, change.after, change.live))
+        cause, why, sure = change.because.cause, change.because.why, change.because.sure
+        rows.append(
+            [
+                named(change.field),
+                # In full where there is room, but for texts of several lines.
+                *(f'"{v}"' if full and isinstance(v, str) and "\n" not in v else value_of(v) for v in values),
+                ", ".join(change.owners) or "nobody",
+                _STATES[change.state] if change.lost else Cell(cause.value, _CAUSES.get(cause)),
+                sure.value,
+                *([why] if full else []),
+            ]
+        )
+    return columns, rows
+
+
+def _kept(found: Aftermath, full: bool) -> Iterator[Line]:
+    plan = found.keeping
+    way = plan.way_out if plan is not None else None
+    if plan is None or way is None or not found.lost:
+        return
+    lost = {change.field for change in found.lost}
+    kept = [change for change in way.keeps if change.field in lost]
+    if not way.usable or not kept:
+        yield Line("No configuration values that are known here keep what was lost.", hang=0)
+        return
+    yield Line(commands.update_addon(plan, way), whole=True)
+    yield BLANK
+    more = len(way.keeps) - len(kept)
+    text = f"They keep {counted(len(kept), 'field')} that the update took"
+    text += f", and {more} more that the next one would take." if more else "."
+    if any(change.missed for change in found.lost):
+        text += " Set now, they restore it without a patch, as soon as EKS applies them."
+    yield Line(text, hang=0)
+    yield from of_terraform(plan, way) if full else ()
+
+
+def _sent(found: Aftermath) -> Iterator[Section]:
+    """What ``kubectl apply`` sent last, where something else stands now."""
+    live = {api_objects.named(each): each for each in found.facts.now.objects}
+    rest = ": as kubectl apply sent it last; whether it was so before the update is not told"
+    for kept in found.unrecorded:
+        for key, text in differing_data(kept, live[kept.of]):
+            yield Lines(Title(f"{kept.of}, {key}", rest), [Line(line, whole=True) for line in text.splitlines()])
+
+
+# Past updates as ``-o json`` and ``-o yaml`` print them. What is not known is null and is told as a finding; what is
+# nowhere is absent.
+
+
+_Values = dict[str, Any]
+
+
+class _Error(Printed):
+    code: str
+    message: str
+
+
+class _Update(Printed):
+    """What EKS was asked to do."""
+
+    id: Text
+    status: Text
+    begun: Moment | None
+    parameters: dict[str, str]
+    """As EKS names them: AddonVersion, ResolveConflicts …"""
+    errors: tuple[_Error, ...]
+
+    @classmethod
+    def of(cls, facts: Update) -> _Update:
+        given = {name: commands.printed_text(text) for name, text in sorted(facts.parameters)}
+        return cls.filled(facts, parameters=given)
+
+
+class _Field(Printed):
+    path: Text
+    """As EKS writes it in a conflict."""
+    cause: Cause
+    """lost: another client's value gave way to EKS's. version: EKS's own did. values: the configuration values of the
+    update set it."""
+    why: Text
+    confidence: Confidence
+    state: State
+    """What is there now: what EKS set, the value before the update, or what another client has set since."""
+    owners: Texts
+    """Field managers that have it today."""
+    configuration: Text | None
+    """Where it is in configuration values; null where nothing there leads to it."""
+    before: Any | UnsetType
+    """Before the update; absent where nothing was there."""
+    after: Any | UnsetType
+    """After it; absent for nothing."""
+    live: Any | UnsetType
+    """Now; absent for nothing."""
+
+    @classmethod
+    def of(cls, facts: ChangedField) -> _Field:
+        there = {"before": facts.before, "after": facts.after, "live": facts.live}
+        return cls.filled(
+            facts,
+            path=str(facts.field).partition(" - ")[2],
+            cause=facts.because.cause,
+            why=facts.because.why,
+            confidence=facts.because.sure,
+            configuration=shown(facts.config) if facts.config else None,
+            **{name: UNSET if value is MISSING else facts.field.printed(value) for name, value in there.items()},
+        )
+
+
+class _Revisions(Printed):
+    before: int
+    after: int
+
+
+class _Now(Printed):
+    """The patch that gives back what was lost, and nothing else."""
+
+    patch: _Values
+    """A strategic merge patch."""
+    command: Text
+    pods: Count | None
+    """How many pods it replaces."""
+    at_a_time: int | Text | None
+    """maxUnavailable."""
+    waits_for_deletion: bool
+    """updateStrategy OnDelete: nothing replaces them by itself."""
+
+
+def _now(each: Templated, context: str) -> _Now | None:
+    if each.patch is None:
+        return None
+    rollout = each.rollout
+    return _Now.filled(
+        patch=printed(each.patch),
+        command=patch_command(each, context),
+        pods=rollout and rollout.pods,
+        at_a_time=rollout and rollout.at_a_time,
+        waits_for_deletion=rollout is not None and rollout.waits,
+    )
+
+
+class _Template(Printed):
+    object: ObjectResult
+    changed: bool | None
+    """Whether the update changed the pod template; null if that is not known."""
+    before: Positive | None
+    """Number of the revision that was in force before; null where nothing changed, or it is not known."""
+    after: Positive | None
+    why: Text
+    candidates: tuple[_Revisions, ...]
+    """Where it is not known: the steps that it may have been."""
+    fields: tuple[_Field, ...]
+    now: _Now | None
+    """Null where nothing is to be given back, or no patch does it."""
+
+
+def _template(each: Templated, context: str) -> _Template:
+    step = each.step
+    candidates = step.candidates if isinstance(step, Untold) else ()
+    return _Template.filled(
+        object=each.of,
+        changed=None if isinstance(step, Untold) else isinstance(step, Step),
+        before=step.before.number if isinstance(step, Step) else None,
+        after=step.after.number if isinstance(step, Step) else None,
+        why=step.why,
+        candidates=(_Revisions.filled(before=before, after=after) for before, after in candidates),
+        fields=each.changes,
+        now=_now(each, context),
+    )
+
+
+class _WithoutHistory(Printed):
+    object: ObjectResult
+    written: Text | None
+    """When eks wrote the object last; null if that is not noted."""
+    fields: Texts
+    last_applied: _Values | UnsetType
+    """What kubectl apply sent last, whenever that was; absent where nothing is noted."""
+
+    @classmethod
+    def of(cls, facts: Unrecorded) -> _WithoutHistory:
+        return cls.filled(
+            object=facts.of,
+            written=facts.when,
+            fields=(str(field).partition(" - ")[2] for field in facts.fields),
+            last_applied=printed(facts.applied),
+        )
+
+
+class _Pods(Printed):
+    field: Text
+    recreate: Texts | None
+    """By namespace/name; null if it is not known which."""
+    why: Text
+    source: Text | None
+    confidence: Confidence
+
+    @classmethod
+    def of(cls, facts: Recreating) -> _Pods:
+        return cls.filled(facts, recreate=facts.pods, why=facts.says, confidence=facts.sure)
+
+
+class _Later(Printed):
+    """Configuration values that keep what was lost, tried as the next update with OVERWRITE."""
+
+    values: _Values
+    keeps: Texts
+    cannot_keep: Texts
+    """Fields to which no value leads."""
+    refused: Texts | None
+    """What of the values the schema does not allow; null if that is unknown."""
+    command: Text | None
+    """Null where the values keep nothing, or EKS would refuse them."""
+
+
+def _later(found: Aftermath) -> _Later | None:
+    plan = found.keeping
+    way = plan.way_out if plan is not None else None
+    if plan is None or way is None or not found.lost:
+        return None
+    return _Later.filled(
+        values=printed(way.values),
+        keeps=(str(change.field) for change in way.keeps),
+        cannot_keep=(str(change.field) for change in way.cannot),
+        refused=way.broken,
+        command=commands.update_addon(plan, way) if way.usable else None,
+    )
+
+
+class _Addon(Printed):
+    """One add-on's past update."""
+
+    name: Text
+    version: Text
+    """The one that is installed."""
+    verdict: Text
+    update: _Update | None
+    """Null where none is known."""
+    other_updates: Count | None
+    """How many more EKS lists, of which nothing was asked; null if they may not be listed."""
+    values: _Values | None
+    """The configuration values of today; null if they cannot be read."""
+    templates: tuple[_Template, ...]
+    without_history: tuple[_WithoutHistory, ...]
+    """What EKS wrote with the update or since, and of which the API keeps nothing earlier."""
+    pods: tuple[_Pods, ...]
+    later: _Later | None
+    """Null where nothing was lost, or nothing takes it again."""
+
+
+def _addon(found: Aftermath, context: str) -> _Addon:
+    now, update, history = found.facts.now, found.facts.update, found.facts.history
+    return _Addon.filled(
+        name=now.addon.name,
+        version=now.now.version,
+        verdict=verdict(found),
+        update=update if isinstance(update, Update) else None,
+        other_updates=history.unseen if isinstance(history, UpdateHistory) else None,
+        values=now.values if isinstance(now.values, Unknown) else printed(now.values),
+        templates=(_template(each, context) for each in found.templated),
+        without_history=found.unrecorded,
+        pods=found.recreating,
+        later=_later(found),
+    )
+
+
+class AftermathResult(CommandResult):
+    """What past updates of EKS add-ons have changed: kubectl eksdoc addon-diff --after -o json."""
+
+    kind: Literal["AddonAftermath"]
+    recognised: Text | None
+    """How it is known that AWS describes the cluster that was read."""
+    addons: tuple[_Addon, ...]
+    findings: tuple[FindingResult, ...]

@@ -1,0 +1,241 @@
+"""The update of one add-on in sentences, and the sections of its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kubectl_eksdoc.addon_diff.fields import LiveField, value_of
+from kubectl_eksdoc.addon_diff.judging import calls
+from kubectl_eksdoc.addon_diff.modes import Fate, Mode
+from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
+from kubectl_eksdoc.addon_diff.prediction import FieldChange
+from kubectl_eksdoc.addon_diff.schema.changes import changes
+from kubectl_eksdoc.addon_diff.since import Since
+from kubectl_eksdoc.model.api_objects import at
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.configuration import shown as config_shown
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.render.addon import commands
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Section, Table
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Mark, Row, Title, unmarked
+from kubectl_eksdoc.render.text import counted
+
+# What the update does, in sentences.
+
+
+def verdict(plan: AddonPlan) -> str:
+    """``vpc-cni v1.19.5-eksbuild.1 → v1.20.4-eksbuild.2 with OVERWRITE: 2 fields that somebody has set are reset``."""
+    facts, mode = plan.facts, plan.asked.mode
+    now = facts.now.version or ("(self-managed)" if facts.objects else "(not there)")
+    same = facts.now.version == facts.target.version
+    way = f"{now} (the same version)" if same else f"{now} → {facts.target.version}"
+    return f"{facts.addon.name} {way} with {mode.value}: {_in_short(plan)}"
+
+
+def _in_short(plan: AddonPlan) -> str:
+    if plan.facts.offered is False:
+        return f"EKS does not offer it for Kubernetes {plan.facts.cluster.version}"
+    fates = [change.fate(plan.asked.mode) for change in plan.changes if change.at_risk]
+    lost = sum(fate in (Fate.RESET, Fate.REMOVED) for fate in fates)
+    if plan.asked.mode is Mode.NONE and Fate.CONFLICT in fates:
+        return f"it fails, in conflict over {counted(fates.count(Fate.CONFLICT), 'field')} that another client has set"
+    if lost:
+        return f"{counted(lost, 'field')} that another client has set {'is' if lost == 1 else 'are'} lost"
+    if any(finding.status is Status.UNKNOWN for finding in plan.findings):
+        return "nothing that is known to be lost, but not all of it is known"
+    if any(finding.status is Status.FAIL for finding in plan.findings):
+        return "no field is lost, but something stands in its way"
+    return "nothing that other clients have set is lost"
+
+
+def named(field: LiveField) -> str:
+    """Short, for a table: ``DISABLE_TCP_EARLY_DEMUX (init)``, ``.data.Corefile``."""
+    if field.variable:
+        return f"{field.variable} (init)" if field.starts_first else field.variable
+    return calls(field).removeprefix(".spec.template")
+
+
+def _rolls(plan: AddonPlan) -> str:
+    """How the update reaches the nodes, "" for an add-on without a DaemonSet."""
+    if plan.asked.mode is Mode.NONE and plan.conflict:
+        return "As it fails, nothing is replaced."
+    for live in plan.facts.objects:
+        if live.get("kind") != "DaemonSet":
+            continue
+        nodes = at(live, "status", "desiredNumberScheduled")
+        most = at(live, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable")
+        if at(live, "spec", "updateStrategy", "type") == "OnDelete":
+            return "Its pods are replaced when they are deleted (updateStrategy OnDelete)."
+        count = counted(nodes, "node") if isinstance(nodes, int) else "every node it runs on"
+        return f"If its template changes, its pods are replaced on {count}, {1 if most is None else most} at a time."
+    return ""
+
+
+# The page: verdict, fields at risk in each mode, findings, the schema's changes, the way out.
+
+
+_MOST_LINES = 12
+_FATES = {
+    Fate.RESET: Tone.BAD,
+    Fate.REMOVED: Tone.BAD,
+    Fate.CONFLICT: Tone.WARN,
+    Fate.UNKNOWN: Tone.UNKNOWN,
+    Fate.KEPT: Tone.GOOD,
+}
+
+
+def sections(plan: AddonPlan, full: bool, mark: Mark = unmarked) -> Iterator[Section]:
+    """All but the way out, which is written in more than one way."""
+    mode = plan.asked.mode
+    yield Head(verdict(plan), (_rolls(plan),))
+    title = Title("Fields at risk", ": what each way to resolve conflicts makes of them")
+    yield Table(title, _fields((each for each in plan.changes if each.at_risk), mode), "fields")
+    yield Findings(plan.findings, f" with {mode.value}", False, mark)
+    if full:
+        followers = _fields((each for each in plan.changes if not each.at_risk), mode)
+        yield Table(Title("What follows the version"), followers)
+    if plan.facts.installed:
+        yield _schema(plan, full)
+
+
+def _fields(changed: Iterable[FieldChange], asked: Mode) -> Drawn:
+    columns = [
+        Column("FIELD", floor=24, middle=True),
+        Column("LIVE", floor=8),
+        Column("SET BY", floor=8),
+        *(Column(mode.value) for mode in Mode),
+        Column("SURE", drop=1),
+    ]
+    rows: list[Row] = [
+        [
+            named(change.field),
+            value_of(change.live, change.field),
+            ", ".join(change.owners) or "nobody",
+            *(Cell(_becomes(change, mode), _FATES.get(change.fate(mode))) for mode in Mode),
+            change.confidence(asked).value,
+        ]
+        for change in changed
+    ]
+    return columns, rows
+
+
+def _becomes(change: FieldChange, mode: Mode) -> str:
+    """``→ "false"``, ``kept``, ``conflict``, ``?``."""
+    told = change.by_mode[mode]
+    if told.fate is Fate.UNKNOWN:
+        return "?"
+    if told.fate in (Fate.RESET, Fate.FOLLOWS):
+        return f"→ {value_of(told.value, change.field)}"
+    return str(told.fate.value)
+
+
+def _schema(plan: AddonPlan, full: bool) -> Section:
+    now, target = plan.facts.now, plan.facts.target
+    title = Title("Configuration schema", f", {now.version} → {target.version}")
+    if isinstance(now.schema, Unknown) or isinstance(target.schema, Unknown):
+        return Lines(title, [f"? {each.schema.why}" for each in (now, target) if isinstance(each.schema, Unknown)])
+    lines = list(changes(now.schema, target.schema).lines) or ["Both versions allow the same."]
+    kept = lines if full else lines[:_MOST_LINES]
+    more = [f"… and {len(lines) - len(kept)} more (-o wide)"] if len(kept) < len(lines) else []
+    return Lines(title, [*kept, *more])
+
+
+def way_out(plan: AddonPlan, taken_by: Iterable[Line], creates: bool = False) -> Section | None:
+    """`taken_by`: lines with which it is taken; left out where it cannot be. `creates`: by a creation of the add-on."""
+    way, steps = plan.way_out, plan.facts.steps
+    if way is None:
+        return None
+    lines = [Line(text, hang=0) for text in _of_way(way, creates)]
+    if way.usable and len(steps) > 1:
+        text = f"Not yet: by {steps[0]} first, with the values that are proposed for that (--each-step)."
+        lines.append(Line(text, hang=0))
+    elif way.usable:
+        lines += taken_by
+    return Lines(Title("The way out", ": values that change nothing"), lines)
+
+
+def written(head: str, text: str) -> list[Line]:
+    """Lines to be copied as they are, below what they are for."""
+    return [BLANK, Line(head), *(Line(line, 4, whole=True) for line in text.splitlines())]
+
+
+BLANK = Line("", 0, whole=True)
+
+
+def of_terraform(plan: AddonPlan, way: WayOut) -> list[Line]:
+    of = commands.terraform(plan, way)
+    return [line for each, text in of for line in written(f"Terraform, AWS provider {each}:", text)]
+
+
+def _of_way(way: WayOut, creates: bool) -> list[str]:
+    said = [f"These values keep {counted(len(way.keeps), 'field')} as they are, in every mode."] if way.keeps else []
+    if creates:
+        said.append("A creation needs OVERWRITE for them, and takes with it what was not foreseen: look afterwards.")
+    elif way.keeps and not way.cannot:
+        said.append(
+            "With NONE, EKS refuses to overwrite a field of another owner; what was emptied or removed "
+            "is restored without a conflict."
+        )
+    said += [f"No value that is known here keeps {named(change.field)}." for change in way.cannot]
+    if not way.offered:
+        return [*said, "EKS does not offer the target version: name one that it offers, and run the command again."]
+    if isinstance(way.broken, Unknown):
+        return [*said, f"Whether the target version takes them is not known: {way.broken.why}."]
+    return [*said, *(f"The target version does not take all of it: {each}." for each in way.broken)]
+
+
+# The way to the target: since which version fields are in the schema, and, for an add-on that goes one minor at a time,
+# what each step risks and the call that keeps all.
+
+
+_EACH = Title("Each step", ": one minor version at a time, none of them before the one above is Successful")
+_AGAIN = "Look again before each step: what the one before it changed by itself is not in these plans."
+
+
+def each_step(plans: Sequence[AddonPlan]) -> Section | None:
+    if not plans:
+        return None
+    lines: list[Line] = []
+    for number, plan in enumerate(plans, 1):
+        lines.append(Line(f"{number}. {plan.facts.target.version}: {in_short(plan)}", hang=0))
+        command = commands.next_update(plan)
+        lines += [Line(command, 4, whole=True)] if command else []
+    return Lines(_EACH, [*lines, Line(_AGAIN, hang=0)])
+
+
+def in_short(plan: AddonPlan) -> str:
+    """``1 field at risk, which these values keep``."""
+    refused = [each.message for each in plan.findings if each.code is Code.of("addon-values-refused")]
+    way, risky = plan.way_out, sum(change.at_risk for change in plan.changes)
+    if way is None and risky:
+        risk = f"{counted(risky, 'field')} at risk, and no values can be proposed, as today's are not known"
+    elif way is None:
+        risk = "nothing more at risk"
+    elif way.cannot:
+        names = ", ".join(named(change.field) for change in way.cannot)
+        risk = f"{counted(len(way.keeps) + len(way.cannot), 'field')} at risk; no value keeps {names}"
+    elif way.usable:
+        risk = f"{counted(len(way.keeps), 'field')} at risk, which these values keep"
+    else:
+        risk = f"{counted(len(way.keeps), 'field')} at risk, and EKS refuses the values that would keep them"
+    unknown = any(each.status is Status.UNKNOWN for each in plan.findings)
+    return "; ".join([risk, *refused, *(["not all of it is known"] if unknown else [])])
+
+
+_FIRST = Title("First in the schema", ": from that version on, EKS takes these fields for its own")
+
+
+def first_in_schema(found: Iterable[Since]) -> Section:
+    return Lines(_FIRST, list(map(_since, found)))
+
+
+def _since(found: Since) -> str:
+    path = config_shown(found.config)
+    if found.exact and not found.lacks:
+        return f"{path}: already in {found.has}, which is installed"
+    if found.exact:
+        return f"{path}: since {found.has} ({found.lacks} has it not)"
+    before = f"not in {found.lacks}, " if found.lacks else ""
+    return f"{path}: {before}in {found.has}; of versions between them the schema is not known"

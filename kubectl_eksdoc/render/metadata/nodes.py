@@ -1,0 +1,196 @@
+"""Nodes in tables: by the cause of what their pods find, one by one, and the fixes to choose from for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubectl_eksdoc.amazon.metadata_service import Reach, Verdict
+from kubectl_eksdoc.imds_probe.affected import Effect
+from kubectl_eksdoc.imds_probe.assumed import Intent
+from kubectl_eksdoc.imds_probe.fixes.fix import Choice, Fix
+from kubectl_eksdoc.imds_probe.plan import GroupPlan, MetadataPlan
+from kubectl_eksdoc.imds_probe.sources import NodesAlike, Service, instance_of, service_now
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.findings import When
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.metadata_fix.table import reach as moved
+from kubectl_eksdoc.render.report import Foot, Line, Lines, Section, Table
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+
+_TONES = {
+    Reach.CUT_OFF: Tone.BAD,
+    Reach.V1_ONLY: Tone.WARN,
+    Reach.UNKNOWN: Tone.UNKNOWN,
+    Reach.REACHABLE: Tone.GOOD,
+}
+
+
+def causes(groups: Sequence[GroupPlan], intent: Intent | None) -> Drawn:
+    columns = [
+        Column("GROUP", floor=12, middle=True),
+        Column("MADE BY", drop=3),
+        Column("NODES", right=True),
+        Column("NOW"),
+        Column("NEXT NODE"),
+        Column("TOKENS", drop=2),
+        Column("HOPS", right=True, drop=1),
+        Column("BROKEN", right=True),
+        Column("WILL BREAK", right=True, short="WILL"),
+        Column("POSSIBLE", right=True, short="POSS."),
+    ]
+    return columns, [_table_cause(group, intent) for group in groups]
+
+
+def _table_cause(group: GroupPlan, intent: Intent | None) -> Row:
+    alike = group.alike
+    tokens, hops = _options(alike)
+    counts = [len(group.of(each)) for each in (Effect.BROKEN, Effect.WILL_BREAK, Effect.POSSIBLE)]
+    return [
+        alike.label,
+        alike.owner.value,
+        str(len(alike.nodes)),
+        _meant(alike.now, alike.here, intent),
+        _meant(alike.next, alike.later, intent),
+        tokens,
+        hops,
+        *(Cell(str(count or "-"), tone if count else None) for count, tone in zip(counts, _COUNTED, strict=True)),
+    ]
+
+
+_COUNTED = (Tone.BAD, Tone.WARN, Tone.UNKNOWN)
+
+
+def _meant(service: Service, found: Verdict, intent: Intent | None) -> Cell:
+    """That pods are cut off is no alarm where it is meant."""
+    cell = _verdict(found.reach, service.options is None)
+    met = found.reach is Reach.CUT_OFF and intent is not None and intent.met_by(service.options)
+    return Cell("as meant", Tone.GOOD) if met else cell
+
+
+def _verdict(reach: Reach, none: bool) -> Cell:
+    return Cell("none", Tone.FAINT) if none else Cell("?" if reach is Reach.UNKNOWN else reach.value, _TONES[reach])
+
+
+def _options(alike: NodesAlike) -> tuple[str, str]:
+    """Of now, and of the next where that is something else: ``1 → 2``."""
+    now, later = alike.now.options, alike.next.options
+    if now is None:
+        return "-", "-"
+    tokens, hops = _pair(now)
+    if not isinstance(later, MetadataOptions):
+        return tokens, hops
+    then = _pair(later)
+    return _change(tokens, then[0]), _change(hops, then[1])
+
+
+def _change(old: str, new: str) -> str:
+    return old if old == new else f"{old} → {new}"
+
+
+def _pair(options: MetadataOptions | Unknown | None) -> tuple[str, str]:
+    if options is None:
+        return "-", "-"
+    if isinstance(options, Unknown):
+        return "?", "?"
+    if not options.endpoint:
+        return "disabled", "-"
+    return options.tokens, str(options.hop_limit)
+
+
+def matters(group: GroupPlan) -> bool:
+    """Some of its pods do not reach the service, or will not, or nobody knows. Of nodes that never had one nobody is
+    affected as a rule."""
+    if any(each.effect is not Effect.NO_KNOWN_NEED for each in group.affected):
+        return True
+    reaches = {group.alike.here.reach, group.alike.later.reach}
+    return group.alike.now.options is not None and reaches != {Reach.REACHABLE}
+
+
+def causes_title(plan: MetadataPlan, groups: Sequence[GroupPlan]) -> Title:
+    hops, others = plan.hops, len(plan.groups) - len(groups)
+    more = f"; {others} more: -o wide" if others else ""
+    return Title("Nodes by cause", f": for pods {hops} hop{'' if hops == 1 else 's'} away{more}")
+
+
+def nodes_table(plan: MetadataPlan) -> Drawn:
+    columns = [Column(name) for name in ("NODE", "GROUP", "INSTANCE", "TOKENS", "HOPS", "STATE", "NOW", "NEXT NODE")]
+    group_of = {node: group.alike for group in plan.groups for node in group.alike.nodes}
+    rows: list[Row] = []
+    for node in plan.facts.cluster.nodes:
+        alike, options = group_of[node.name], service_now(node, plan.facts).options
+        state = ("pending" if options.pending else "applied") if isinstance(options, MetadataOptions) else "-"
+        rows.append(
+            [
+                node.name,
+                alike.name or "-",
+                instance_of(node) or "-",
+                *_pair(options),
+                state,
+                _verdict(alike.here.reach, alike.now.options is None),
+                _verdict(alike.later.reach, alike.next.options is None),
+            ]
+        )
+    return columns, rows
+
+
+# The fixes to choose from: one line for each, and on a wide page all that is known of it.
+
+
+Offered = Sequence[tuple[NodesAlike, Choice]]
+_TITLE = "What can be done"
+
+
+def to_choose(offered: Offered, full: bool, live: bool, pods_first: bool) -> Iterator[Section]:
+    """`live`: of a cluster that can be changed. `pods_first`: what the pods are given comes before what the nodes
+    are."""
+    shown = [(alike, each) for alike, choice in offered for each in (choice.fixes if full else choice.fixes[:1])]
+    # That there never was a service on some nodes is said above.
+    judged = [each for each in offered if each[0].now.options is not None or each[1].fixes]
+    cannot = [f"{alike.label}: {why}" for alike, choice in judged for why in choice.cannot]
+    title = Title(_TITLE, f": for each group, what {'the pods are given' if pods_first else 'moves least'} first")
+    yield Table(title, _fixes(shown), "fixes", below=cannot if full or not shown else ())
+    if full:
+        yield from _in_full(shown)
+    elif shown:
+        more = sum(len(choice.fixes) for _, choice in offered) - len(shown)
+        others = f"{more} more fixes, commands" if more else "Commands"
+        apply = "--apply --fix FIX [--nodegroup GROUP]" if live else "ask the live cluster"
+        yield Foot(f"{others}, rollback and cautions: -o wide. To have one carried out: {apply}")
+
+
+def _fixes(shown: Sequence[tuple[NodesAlike, Fix]]) -> Drawn:
+    columns = [
+        Column("GROUP", floor=8, middle=True),
+        Column("FIX"),
+        Column("WHEN"),
+        Column("NODES", right=True),
+        Column("PODS", right=True),
+        Column("INSTANCES", right=True, short="INST."),
+        Column("BY", drop=1),
+    ]
+    rows: list[Row] = [
+        [
+            alike.label,
+            Cell(each.name, Tone.TITLE),
+            Cell(each.when.value, Tone.GOOD if each.when is When.NOW else None),
+            *(str(count or "-") for count in (each.blast.nodes, each.blast.pods, each.blast.instances)),
+            "--apply" if each.act is not None else "you",
+        ]
+        for alike, each in shown
+    ]
+    return columns, rows
+
+
+def _in_full(shown: Sequence[tuple[NodesAlike, Fix]]) -> Iterator[Section]:
+    """A caution is said where it comes first."""
+    said: set[str] = set()
+    for alike, each in shown:
+        how = each.blast.how
+        lines: list[Line | str] = [f"{each.does}.", f"{how[:1].upper()}{how[1:]}; {each.lasts}."]
+        lines += (Line(command, 4, whole=True) for command in each.commands)
+        if each.back:
+            lines += ["Rollback:", *(Line(command, 4, whole=True) for command in each.back)]
+        lines += (f"- {caution}" for caution in each.cautions if caution not in said)
+        said |= {*each.cautions}
+        yield Lines(Title(each.name, f" for {alike.label}: {each.when.value}, {moved(each.blast)}"), lines)

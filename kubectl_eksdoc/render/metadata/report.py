@@ -1,0 +1,375 @@
+"""Who reaches the instance metadata service: one line for each cause, what is found, and the fixes to choose from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.amazon.metadata_service import Reach, Verdict
+from kubectl_eksdoc.baseline.changes import Since
+from kubectl_eksdoc.imds_probe import affected
+from kubectl_eksdoc.imds_probe.affected import Effect
+from kubectl_eksdoc.imds_probe.fixes.fix import Choice
+from kubectl_eksdoc.imds_probe.judging import NODES
+from kubectl_eksdoc.imds_probe.of_pod import OnePod
+from kubectl_eksdoc.imds_probe.plan import GroupPlan, MetadataPlan
+from kubectl_eksdoc.imds_probe.sources import NodesAlike, Service
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.model.findings import Finding, Severity
+from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.probes import owner_of
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.metadata.nodes import causes, causes_title, matters, nodes_table, to_choose
+from kubectl_eksdoc.render.metadata_fix.result import FixChoice
+from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Report, Section, Table
+from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, SubjectResult, Text, Texts, UnsetType
+from kubectl_eksdoc.render.since import screen
+from kubectl_eksdoc.render.since.result import SinceResult
+from kubectl_eksdoc.render.tables import Title
+from kubectl_eksdoc.render.text import counted
+
+# The metadata service in sentences.
+
+
+_KINDS = {
+    NodeOwner.MANAGED: "managed node group",
+    NodeOwner.EKSCTL: "eksctl's node group",
+    NodeOwner.KARPENTER: "NodePool",
+    NodeOwner.AUTO_MODE: "Auto Mode NodePool",
+    NodeOwner.FARGATE: "Fargate",
+    NodeOwner.HYBRID: "hybrid nodes",
+    NodeOwner.SELF_MANAGED: "self-managed nodes",
+}
+_DO = {
+    Reach.REACHABLE: "reach it",
+    Reach.V1_ONLY: "get no token, and are answered without one only",
+    Reach.CUT_OFF: "cannot reach IMDS",
+    Reach.UNKNOWN: "may or may not reach it",
+}
+
+
+def group_name(alike: NodesAlike) -> str:
+    """``managed node group blue``."""
+    return " ".join(filter(None, (_KINDS[alike.owner], alike.name or alike.scaling_group)))
+
+
+def in_short(plan: MetadataPlan) -> str:
+    """The first line."""
+    if not plan.groups:
+        return "No nodes: nothing to reach an instance metadata service from."
+    nodes = sum(len(group.alike.nodes) for group in plan.groups)
+    cut = _with(plan, Reach.CUT_OFF)
+    parts = [
+        f"Pods on {cut} of {counted(nodes, 'node')} cannot reach the instance metadata service"
+        if cut
+        else f"Pods on none of {counted(nodes, 'node')} cannot reach the instance metadata service"
+    ]
+    for reach, text in ((Reach.V1_ONLY, "they are answered without a token only"), (Reach.UNKNOWN, "it is not known")):
+        count = _with(plan, reach)
+        if count:
+            parts.append(f"on {count} {text}")
+    without = sum(len(group.alike.nodes) for group in plan.groups if group.alike.now.options is None)
+    if without:
+        parts.append(f"{without} {'has' if without == 1 else 'have'} none")
+    return f"{', '.join(parts)}; {pods(plan)}."
+
+
+def _with(plan: MetadataPlan, reach: Reach) -> int:
+    """Without those that never had any: Fargate's and hybrid ones."""
+    groups = (group.alike for group in plan.groups if group.alike.now.options is not None)
+    return sum(len(alike.nodes) for alike in groups if alike.here.reach is reach)
+
+
+def pods(plan: MetadataPlan) -> str:
+    """``2 pods are broken now, 1 will break, 31 may need it``."""
+    broken, breaking, possible, _ = (sum(len(group.of(each)) for group in plan.groups) for each in Effect)
+    found = []
+    if broken:
+        found.append(f"{counted(broken, 'pod')} {'is' if broken == 1 else 'are'} broken now")
+    if breaking:
+        found.append(f"{counted(breaking, 'pod')} will break")
+    if possible:
+        found.append(f"{counted(possible, 'pod')} may need it")
+    return ", ".join(found) or _unaffected(plan)
+
+
+def _unaffected(plan: MetadataPlan) -> str:
+    """Where pods are cut off and have what they need otherwise, that is no fault."""
+    if plan.facts.intent is not None:
+        missed = [each for each in plan.findings if each.code.name == "imds-intent-missed"]
+        met = "not all nodes have" if missed else "no node is known to have other options than"
+        return f"no pod is known to be affected, and {met} what is meant ({plan.facts.intent})"
+    recommended = ", which is what AWS recommends for pods with roles of their own"
+    cut = any(group.alike.here.reach is Reach.CUT_OFF and group.alike.now.options is not None for group in plan.groups)
+    return f"no pod is known to be affected{recommended if cut else ''}"
+
+
+def sentence(group: GroupPlan) -> str:
+    """All of one group: what its pods find, whose doing that is, and what the next node brings."""
+    alike = group.alike
+    head = f"{group_name(alike)} ({counted(len(alike.nodes), 'node')})"
+    if alike.now.options is None:
+        return f"{head}: there is none, as {alike.now.by}."
+    here = f"{head}: pods {_DO[alike.here.reach]}, as {alike.here.why}"
+    return f"{here}{_cause(alike)}. {_next(alike)}"
+
+
+def _cause(alike: NodesAlike) -> str:
+    if isinstance(alike.now.options, Unknown) or isinstance(alike.next.options, Unknown):
+        return ""
+    if alike.by_hand:
+        return "; new nodes get other options"
+    return f" ({_by(alike)})"
+
+
+def _by(alike: NodesAlike) -> str:
+    """Whose doing the next node's options are, each with its own or all at once."""
+    by = alike.next.by
+    return by if by.startswith(("hop limit by", "tokens by")) else f"by {by}"
+
+
+def _next(alike: NodesAlike) -> str:
+    if alike.next.options is None or alike.later.reach is Reach.UNKNOWN:
+        return f"The next node: not known, as {alike.later.why}."
+    if not alike.by_hand and not isinstance(alike.now.options, Unknown):
+        return "The next node will be the same."
+    how = "still " if alike.later.reach is alike.here.reach else ""
+    return f"On the next node they {how}{_DO[alike.later.reach]}, as {alike.later.why} ({_by(alike)})."
+
+
+_FORMATS = "Every node, and all evidence: -o wide; for a program: -o json"
+
+
+@dataclass(frozen=True, slots=True)
+class ImdsReport(Report):
+    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read. `pod`:
+    the one that was asked about. `offered`: what can be done, for each group of the plan; () where nobody looked.
+    `since`: beside an earlier answer, None where none was given."""
+
+    of: ClassVar[str] = "a probe"
+
+    plan: MetadataPlan
+    options: Mapping[str, object]
+    recognised: str = ""
+    pod: OnePod | None = None
+    offered: tuple[tuple[NodesAlike, Choice], ...] = ()
+    tool_version: str = __version__
+    since: Since | None = None
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.plan.facts.cluster
+
+    def sections(self, full: bool) -> Iterator[Section | None]:
+        """What somebody must look at; `full`: every node and all evidence, too."""
+        plan, facts, found = self.plan, self.plan.facts, self.plan.findings
+        since = screen.section(self.since, self.cluster.observed_at, full, self.tool_version)
+        if self.pod is not None and not full:
+            yield Lines(None, [Line(self.pod.sentence, 0, 0)])
+            yield since
+            return
+        groups = [each for each in plan.groups if full or matters(each)]
+        yield Head(in_short(plan) if self.pod is None else self.pod.sentence)
+        yield since
+        yield Table(causes_title(plan, groups), causes(groups, facts.intent))
+        if full:
+            yield Lines(Title("Why"), list(map(sentence, groups)))
+            yield Table(Title("Nodes"), nodes_table(plan))
+        yield Findings(found if full else _brief(found), mark=screen.marking(self.since))
+        yield from to_choose(self.offered, full, self.cluster.source is not Source.SNAPSHOT, facts.intent is not None)
+        yield Foot(_last(found))
+
+    def result(self) -> object:
+        return ProbeResult.of(self)
+
+
+def _brief(found: Iterable[Finding]) -> list[Finding]:
+    """What it says, whose nodes' doing it is, and what to do first."""
+    return [
+        replace(each, evidence=tuple(line for line in each.evidence if line.startswith(NODES)), remedy=each.remedy[:1])
+        for each in found
+    ]
+
+
+def _last(found: Iterable[Finding]) -> str:
+    """What passes, and where all the rest is."""
+    passed = [each.message for each in found if each.severity is Severity.INFO]
+    return "".join(f"{each[:1].upper()}{each[1:]}. " for each in passed) + _FORMATS
+
+
+# The same as ``-o json`` and ``-o yaml`` print it. What is not known is null, and why is said beside it.
+
+
+_Hops = Annotated[int, Meta(ge=1, le=64)]
+
+
+class _Options(Printed):
+    """As EC2 names them."""
+
+    http_tokens: Literal["required", "optional"]
+    http_put_response_hop_limit: _Hops
+    http_endpoint: Literal["enabled", "disabled"]
+    http_protocol_ipv6: Literal["enabled", "disabled"]
+    state: Literal["applied", "pending"]
+
+    @classmethod
+    def of(cls, facts: MetadataOptions) -> _Options:
+        return cls.filled(
+            http_tokens=facts.tokens,
+            http_put_response_hop_limit=facts.hop_limit,
+            http_endpoint="enabled" if facts.endpoint else "disabled",
+            http_protocol_ipv6="enabled" if facts.ipv6 else "disabled",
+            state="pending" if facts.pending else "applied",
+        )
+
+
+class _Service(Printed):
+    """What a pod finds; service false: nodes of this kind have none. options null: not known, why says why and missing
+    what would tell."""
+
+    verdict: Reach
+    why: Text
+    by: Text | None
+    """Whose decision the options are."""
+    service: bool
+    options: _Options | None
+    missing: Text | UnsetType
+
+
+def _service(service: Service, verdict: Verdict) -> _Service:
+    missing = service.options.missing if isinstance(service.options, Unknown) else ""
+    there = service.options is not None
+    return _Service.filled(service, verdict=verdict.reach, why=verdict.why, service=there, missing=missing)
+
+
+class _Affected(Printed):
+    """A pod, why it is affected, what to set, and who says so."""
+
+    namespace: Text
+    name: Text
+    why: Text
+    way_out: Text
+    source: Text | None
+
+    @classmethod
+    def of(cls, facts: affected.AffectedPod) -> _Affected:
+        pod = facts.pod
+        return cls.filled(facts, namespace=pod.namespace, name=pod.name, why=f"{facts.why}; {facts.where}")
+
+
+class _Counted(Printed):
+    """Pods of one owner."""
+
+    owner: SubjectResult
+    pods: Positive
+
+
+class _Pods(Printed):
+    """Affected pods; those of which it is only possible are counted by their owners."""
+
+    broken_now: tuple[_Affected, ...]
+    will_break: tuple[_Affected, ...]
+    possible: tuple[_Counted, ...]
+    no_known_need: tuple[_Counted, ...]
+    """They have no role of their own, and nothing says that they call AWS."""
+
+
+class _Group(Printed):
+    """Nodes with the same metadata service for the same reason."""
+
+    name: Text | None
+    owner: NodeOwner
+    nodes: Annotated[Texts, Meta(min_length=1)]
+    sentence: Text
+    now: _Service
+    next: _Service
+    changed: bool
+    """The running nodes have other options than new nodes get."""
+    pods: _Pods
+    fixes: tuple[FixChoice, ...]
+    """What can be done, what moves least first."""
+    cannot: Texts
+    """What cannot be done, and why."""
+
+
+def _group(group: GroupPlan, choice: Choice) -> _Group:
+    alike = group.alike
+    return _Group.filled(
+        alike,
+        sentence=sentence(group),
+        now=_service(alike.now, alike.here),
+        next=_service(alike.next, alike.later),
+        changed=alike.by_hand,
+        pods=_Pods.filled(
+            broken_now=group.of(Effect.BROKEN),
+            will_break=group.of(Effect.WILL_BREAK),
+            possible=_counted(group.of(Effect.POSSIBLE)),
+            no_known_need=_counted(group.of(Effect.NO_KNOWN_NEED)),
+        ),
+        fixes=choice.fixes,
+        cannot=choice.cannot,
+    )
+
+
+def _counted(found: Sequence[affected.AffectedPod]) -> Iterator[_Counted]:
+    """By whose they are: nine hundred pods are not a list."""
+    owners = Counter(owner_of(each.pod) for each in found)
+    for owner, count in sorted(owners.items(), key=lambda item: (item[0].namespace, item[0].kind, item[0].name)):
+        yield _Counted.filled(owner=owner, pods=count)
+
+
+class _Pod(Printed):
+    """The one that was asked about."""
+
+    namespace: Text
+    name: Text
+    node: Text | None
+    hops: Positive
+    verdict: Reach
+    why: Text
+    suffering: Effect | None
+    way_out: Text | None
+    sentence: Text
+
+    @classmethod
+    def of(cls, facts: OnePod) -> _Pod:
+        return cls.filled(
+            facts.pod,
+            hops=facts.hops,
+            verdict=facts.here.reach,
+            why=facts.here.why,
+            suffering=facts.affected_pod and facts.affected_pod.effect,
+            way_out=facts.affected_pod and facts.affected_pod.way_out,
+            sentence=facts.sentence,
+        )
+
+
+class ProbeResult(CommandResult):
+    """Who reaches the instance metadata service: kubectl eksdoc imds-probe -o json."""
+
+    kind: Literal["ImdsProbe"]
+    recognised: Text | None
+    """How it is known that AWS describes the cluster that was read; null: nothing of AWS is known."""
+    hops: _Hops
+    verdict: Text
+    groups: tuple[_Group, ...]
+    pod: _Pod | None
+    since: SinceResult | UnsetType
+    findings: tuple[FindingResult, ...]
+
+    @classmethod
+    def of(cls, facts: ImdsReport) -> ProbeResult:
+        plan, choices = facts.plan, dict(facts.offered)
+        return cls.filled(
+            facts,
+            metadata=metadata(plan.facts.cluster, facts),
+            hops=plan.hops,
+            verdict=in_short(plan),
+            groups=(_group(each, choices.get(each.alike, Choice())) for each in plan.groups),
+            findings=plan.findings,
+        )

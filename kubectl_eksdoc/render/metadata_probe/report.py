@@ -1,0 +1,360 @@
+"""The active probe of the instance metadata service: what would be made; or a line for each node that was probed, why,
+and what is found. A wide page has every request, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar, Literal
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.amazon.metadata_service import Reach
+from kubectl_eksdoc.imds_probe.probing.diagnosis import Answers, Cause, Diagnosis, diagnosis
+from kubectl_eksdoc.imds_probe.probing.pods import Likes
+from kubectl_eksdoc.imds_probe.probing.result import Probed, ProbedNode, ProbePlan, findings_of
+from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.metadata import Ask, Family, Seen, Step
+from kubectl_eksdoc.model.nodes import NodeOwner
+from kubectl_eksdoc.model.placing import NotMade
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.report import Findings, Head, Points, Report, Section, Table
+from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.text import counted
+
+# The active probe in sentences.
+
+
+_DO = (
+    (Reach.CUT_OFF, "unreachable"),
+    (Reach.V1_ONLY, "answered without a token only"),
+    (Reach.UNKNOWN, "not known"),
+    (Reach.REACHABLE, "reached"),
+)
+
+
+def in_short(report: ActiveReport) -> str:
+    """The first line."""
+    plan, probed = report.plan, report.probed
+    if probed is None:
+        return would(plan)
+    parts = []
+    for reach, what in _DO:
+        count = sum(node.v4.reach is reach for node in probed.nodes)
+        if count:
+            parts.append(f"{what} on {count}")
+    said = ", ".join(parts) or "no node could be asked"
+    ended = " It was interrupted." if probed.interrupted else ""
+    return f"Measured from pods on {counted(len(probed.nodes), 'node')}: the metadata service is {said}.{ended}"
+
+
+def would(plan: ProbePlan) -> str:
+    """What would be made."""
+    if not plan.pods:
+        return "No node can be probed: nothing would be made."
+    namespace, deadline = plan.manner.namespace, plan.manner.deadline_s
+    return (
+        f"This would make {counted(len(plan.pods), 'pod')} on {counted(len(plan.nodes), 'node')}, and the ConfigMap "
+        f"that owns them, in namespace {namespace}. All of it is deleted at the end; a pod that is forgotten ends by "
+        f"itself after {deadline} s."
+    )
+
+
+def about(plan: ProbePlan) -> list[str]:
+    """What somebody should know before it is made."""
+    told = [f"image: {plan.manner.image}; it needs a shell and curl"]
+    told.append("each pod asks for a token and the id of the instance, on IPv4 and IPv6; no credentials are read")
+    told.append("they are bound to their nodes past the scheduler: none is preempted for them, no autoscaler wakes up")
+    if plan.no_host:
+        told.append(f"nothing runs on the network of a node: {plan.no_host}; another one: --probe-namespace NAME")
+    if plan.stale:
+        names = ", ".join(owner.name for owner in plan.stale)
+        told.append(f"removed first, as a probe that was killed has left it: {names}")
+    if plan.others:
+        names = ", ".join(owner.name for owner in plan.others)
+        told.append(f"left alone, as another probe may be running: {names}")
+    return told
+
+
+_TONES = {
+    Reach.CUT_OFF: Tone.BAD,
+    Reach.V1_ONLY: Tone.WARN,
+    Reach.UNKNOWN: Tone.UNKNOWN,
+    Reach.REACHABLE: Tone.GOOD,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveReport(Report):
+    """`probed` None: nothing was made, yet or at all. `refused`: pods that the server would refuse, by their names,
+    where it was asked. `options` as they were given."""
+
+    of: ClassVar[str] = "an active probe"
+
+    cluster: Cluster
+    plan: ProbePlan
+    options: Mapping[str, object]
+    probed: Probed | None = None
+    refused: Mapping[str, NotMade] = field(default_factory=dict)
+    tool_version: str = __version__
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return () if self.probed is None else findings_of(self.plan, self.probed)
+
+    def sections(self, full: bool) -> Iterator[Section]:
+        plan, probed = self.plan, self.probed
+        yield Head(in_short(self))
+        if probed is None:
+            yield Table(Title("Nodes", " that are alike, and which of them would be probed"), _choice(plan))
+            yield Points(Title("What would be made"), about(plan))
+            refused = (f"{name}: {why.why}" for name, why in self.refused.items())
+            yield Points(Title("Refused by the server"), refused)
+            return
+        yield Table(Title("Nodes", ": what pods on them measured"), _nodes(plan, probed), "nodes")
+        if full:
+            yield Table(Title("Requests"), _requests(probed))
+        yield Findings(self.findings)
+
+    def result(self) -> object:
+        return ActiveProbeResult.of(self)
+
+
+def _choice(plan: ProbePlan) -> Drawn:
+    columns = [
+        Column("GROUP", floor=12, middle=True),
+        Column("MADE BY", drop=1),
+        Column("NODES", right=True),
+        Column("PROBED", floor=16, middle=True),
+    ]
+    rows: list[Row] = []
+    for each in plan.likes:
+        more = f" and {len(each.chosen) - 1} more" if len(each.chosen) > 1 else ""
+        probed = f"{each.chosen[0]}{more}" if each.chosen else Cell(f"none: {each.why_not}", Tone.FAINT)
+        rows.append([each.group or f"({each.owner.value})", each.owner.value, str(len(each.nodes)), probed])
+    return columns, rows
+
+
+def _nodes(plan: ProbePlan, probed: Probed) -> Drawn:
+    columns = [
+        Column("GROUP", floor=8, middle=True),
+        Column("NODE", floor=20, middle=True),
+        Column("PODS"),
+        Column("CAUSE"),
+        Column("NODE ITSELF", short="ITSELF"),
+        Column("IPV6", drop=1),
+        Column("ANSWER", right=True, drop=2),
+    ]
+    return columns, [_node(node, plan) for node in probed.nodes]
+
+
+def _node(node: ProbedNode, plan: ProbePlan) -> Row:
+    likes = plan.likes_of(node.node)
+    cause = "-" if node.v4.cause is Cause.NONE else node.v4.cause.value
+    return [
+        likes.group or f"({likes.owner.value})",
+        node.node,
+        _reach(node.v4.reach),
+        "?" if node.v4.cause is Cause.UNKNOWN else cause,
+        _reach(diagnosis(node.host, node.host).reach),
+        _v6(node),
+        _slowest(node.own),
+    ]
+
+
+def _reach(reach: Reach) -> Cell:
+    return Cell("?" if reach is Reach.UNKNOWN else reach.value, _TONES[reach])
+
+
+def _v6(node: ProbedNode) -> Cell:
+    """Where the node itself is not answered either, it is switched off, as it is by default."""
+    off = node.options is not None and not node.options.ipv6
+    if node.v6.cause in (Cause.NODE, Cause.DISABLED) or (off and node.v6.reach is not Reach.REACHABLE):
+        return Cell("off", Tone.FAINT)
+    return _reach(Reach.UNKNOWN if node.v6.cause is Cause.UNKNOWN else node.v6.reach)
+
+
+def _slowest(answers: Answers) -> str:
+    """The longest that an answer on IPv4 took."""
+    if isinstance(answers, Unknown):
+        return "-"
+    times = [step.total for step in answers.v4.steps if step.answered]
+    return f"{max(times):.1f} ms" if times else "-"
+
+
+def _requests(probed: Probed) -> Drawn:
+    columns = [Column(name) for name in ("NODE", "FROM", "ADDRESS", "REQUEST", "ANSWER", "CONNECTED", "TOTAL", "TOLD")]
+    rows: list[Row] = []
+    for node in probed.nodes:
+        for network, answers in (("pod", node.own), ("node", node.host)):
+            if isinstance(answers, Unknown):
+                rows.append([node.node, network, "-", "-", "?", "-", "-", answers.why])
+                continue
+            for family in Family:
+                seen = answers.of(family)
+                rows += [[node.node, network, family.value, *_step(step, seen)] for step in seen.steps]
+    return columns, rows
+
+
+_ASKED = {Ask.V1: "GET without token", Ask.TOKEN: "PUT token", Ask.V2: "GET with token"}
+
+
+def _step(step: Step, seen: Seen) -> list[str]:
+    answer = str(step.code) if step.answered else f"none (curl {step.exit})"
+    stood = "no" if step.stood is None else f"{step.stood:.1f} ms"
+    told = seen.instance if step.code == 200 and step.ask is not Ask.TOKEN else ""
+    return [_ASKED[step.ask], answer, stood, f"{step.total:.1f} ms", told or "-"]
+
+
+# An active probe as ``-o json`` and ``-o yaml`` print it. What is not known is null, and why is said beside it.
+
+
+_Milliseconds = Annotated[float, Meta(ge=0)]
+
+
+class _Probe(Printed):
+    id: Text
+    namespace: Text
+    image: Text
+    deadline_seconds: Positive
+    pods: Texts
+    no_host_network: Text | None
+    """Why no pod ran on the network of a node."""
+
+
+class _Group(Printed):
+    """Nodes that look alike from within the cluster."""
+
+    name: Text | None
+    owner: NodeOwner
+    nodes: Texts
+    probed: Texts
+    why_not: Text | None
+
+    @classmethod
+    def of(cls, facts: Likes) -> _Group:
+        return cls.filled(facts, name=facts.group, probed=facts.chosen)
+
+
+class _Refused(Printed):
+    """A pod that the server would refuse, where a dry run asked it."""
+
+    pod: Text
+    why: Text
+    missing: Text | UnsetType
+
+
+class _Diagnosis(Printed):
+    """Of a pod on a network of its own."""
+
+    verdict: Reach
+    cause: Cause
+    why: Text
+    doubt: Text | None
+    """What speaks against it, or was not seen."""
+
+    @classmethod
+    def of(cls, facts: Diagnosis) -> _Diagnosis:
+        return cls.filled(facts, verdict=facts.reach)
+
+
+class _Request(Printed):
+    request: Ask
+    """GET without a token, PUT for a token, GET with the token."""
+    status: Annotated[int, Meta(ge=1, le=999)] | None
+    """Of the HTTP answer; null: none came."""
+    curl_exit_code: Annotated[int, Meta(ge=0, le=999)]
+    connect_ms: _Milliseconds | None
+    """null: no connection came about."""
+    total_ms: _Milliseconds
+
+    @classmethod
+    def of(cls, facts: Step) -> _Request:
+        return cls.filled(
+            request=facts.ask,
+            status=facts.code or None,
+            curl_exit_code=facts.exit,
+            connect_ms=None if facts.stood is None else round(facts.stood, 3),
+            total_ms=round(facts.total, 3),
+        )
+
+
+class _Seen(Printed):
+    requests: tuple[_Request, ...]
+    instance: Text | None
+
+    @classmethod
+    def of(cls, facts: Seen) -> _Seen:
+        return cls.filled(facts, requests=facts.steps)
+
+
+class _Answers(Printed):
+    ran: bool
+    """Whether the pod ran and reported what it saw."""
+    why: Text | UnsetType
+    missing: Text | UnsetType
+    v4: _Seen | UnsetType
+    v6: _Seen | UnsetType
+
+
+def _answers(answers: Answers) -> _Answers:
+    if isinstance(answers, Unknown):
+        return _Answers.filled(answers, ran=False, v4=None, v6=None)
+    return _Answers.filled(answers, ran=True, why=None, missing=None)
+
+
+class _Node(Printed):
+    name: Text
+    v4: _Diagnosis
+    v6: _Diagnosis
+    pod: _Answers
+    host: _Answers
+
+    @classmethod
+    def of(cls, facts: ProbedNode) -> _Node:
+        return cls.filled(facts, name=facts.node, pod=_answers(facts.own), host=_answers(facts.host))
+
+
+class _Cleanup(Printed):
+    """null: nothing was made."""
+
+    owner: Text
+    interrupted: bool
+    left: Texts
+    not_removed: Text | None
+
+
+class ActiveProbeResult(CommandResult):
+    """What pods measured that asked the instance metadata service: kubectl eksdoc imds-probe --active -o json."""
+
+    kind: Literal["ImdsActiveProbe"]
+    verdict: Text
+    probe: _Probe
+    groups: tuple[_Group, ...]
+    refused: tuple[_Refused, ...]
+    nodes: tuple[_Node, ...]
+    cleanup: _Cleanup | None
+    findings: tuple[FindingResult, ...]
+
+    @classmethod
+    def of(cls, facts: ActiveReport) -> ActiveProbeResult:
+        plan, probed = facts.plan, facts.probed
+        return cls.filled(
+            facts,
+            metadata=metadata(facts.cluster, facts),
+            verdict=in_short(facts),
+            probe=_Probe.filled(
+                plan.manner,
+                id=plan.probe,
+                deadline_seconds=plan.manner.deadline_s,
+                pods=(pod.name for pod in plan.pods),
+                no_host_network=plan.no_host,
+            ),
+            groups=plan.likes,
+            refused=(_Refused.filled(facts.refused[name], pod=name) for name in sorted(facts.refused)),
+            nodes=probed.nodes if probed else (),
+            cleanup=probed,
+        )
