@@ -149,7 +149,7 @@ class Title(NamedTuple):
 
 
 def titled(title: Title, lines: Sequence[str], look: Look) -> list[str]:
-    head = [look.paint(shown(title.screen, look), Tone.TITLE)] if title.head else []
+    head = [look.paint(shown(title.screen, look), Tone.TITLE)] if title.screen else []
     return [*head, *lines] if lines else []
 
 

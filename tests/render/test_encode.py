@@ -98,7 +98,7 @@ from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.drain.report import DrainReport
 from tests.render.plans import a_view
 for format in sys.argv[1:]:
-    render(a_view(), format, Look())
+    a_view().render(format, Look())
     print(format, *sorted({"tabulate", "yaml"} & set(sys.modules)))
 """
 
