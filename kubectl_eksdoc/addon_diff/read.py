@@ -31,7 +31,7 @@ from kubectl_eksdoc.aws.addon_side import addon_side, creation_side, version_sid
 from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.aws.values import values_of
-from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError, ValuesError
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsNoSuchName, UsageError, ValuesError
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, Named, at, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
@@ -82,7 +82,9 @@ def past_of(session: ClusterSession, name: str, update: str) -> AddonPast:
 
 def _with_what_comes_close(session: ClusterSession, name: str, error: AwsMissing) -> AwsMissing:
     known = session.require(eks.addon_names)
-    return error if isinstance(known, Unknown) else AwsMissing(f"{error.message}{maybe(name, known)}", error.hint)
+    if isinstance(known, Unknown) or name in known:
+        return error
+    return AwsNoSuchName(f"{error.message}{maybe(name, known)}", error.hint)
 
 
 def versions_of(session: ClusterSession, name: str, versions: Sequence[str]) -> tuple[VersionSide, ...]:

@@ -103,13 +103,13 @@ def test_values_that_are_none(tmp_path: Path) -> None:
 
 def test_an_addon_that_eks_does_not_manage() -> None:
     ran = run_cli("addon-diff", "karpenter", "--demo")
-    assert ran.code == 4 and "karpenter is no EKS add-on of cluster demo-shop" in ran.err
+    assert ran.code == 2 and "karpenter is no EKS add-on of cluster demo-shop" in ran.err
 
 
 @pytest.mark.parametrize("more", [(), ("--after",)])
 def test_a_name_that_comes_close(more: tuple[str, ...]) -> None:
     ran = run_cli("addon-diff", "vpc-nci", "--demo", *more)
-    assert ran.code == 4 and "vpc-nci is no EKS add-on of cluster demo-shop (did you mean vpc-cni?)" in ran.err
+    assert ran.code == 2 and "vpc-nci is no EKS add-on of cluster demo-shop (did you mean vpc-cni?)" in ran.err
 
 
 def test_a_version_that_is_not_offered() -> None:

@@ -62,9 +62,9 @@ _LOOK_AGAIN = (
 
 def not_read(what: str, told: Absent | Unknown, of: Subject = DEPLOYMENT) -> Finding:
     """`what` is missing, so what follows from it is unknown."""
-    why, missing = (told.why, told.missing) if isinstance(told, Unknown) else (told.said, "")
-    remedy = allow(missing) if missing else Remedy(_LOOK_AGAIN)
-    return Finding.of("dns-unread/fact", of, remedy=(remedy,), what=what, why=why, lacking=missing or what)
+    told = Unknown(told.said) if isinstance(told, Absent) else told
+    remedy = allow(told.missing) if told.missing else Remedy(_LOOK_AGAIN)
+    return Finding.of("dns-unread/fact", of, remedy=(remedy,), what=what, why=told, lacking=told.missing or what)
 
 
 def judged(facts: DnsFacts) -> Iterator[Finding]:

@@ -18,8 +18,9 @@ from kubectl_eksdoc.render.drain.page.timeline import timeline
 from kubectl_eksdoc.render.drain.verdict import blocker_count, verdict
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.html import Html, command, el, folded, lines, put
+from kubectl_eksdoc.render.identity import called
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.pages import STYLE, Section, called, framed, origin
+from kubectl_eksdoc.render.pages import STYLE, Section, framed, origin
 from kubectl_eksdoc.render.text import counted
 
 
