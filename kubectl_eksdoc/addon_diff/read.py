@@ -33,7 +33,7 @@ from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.aws.values import values_of
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsNoSuchName, UsageError, ValuesError
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, Named, at, named
+from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc, Named, at, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonPast, AddonSide, VersionSide
 from kubectl_eksdoc.model.findings import Finding, Remedy
@@ -142,7 +142,7 @@ def addon_facts(session: ClusterSession, side: AddonSide, manifest: Known | None
     unread: list[tuple[Named, Unknown]] = []
     for of in dict.fromkeys((*objects_of(side.addon.name), *(manifest.names if manifest else ()))):
         read = of.kind in _READ
-        found = session.objects.one(of) if read else Unknown(f"objects of the kind {of.kind} are not read here")
+        found = session.objects.one(of) if read else _NOT_RENDERED if of.kind == HELM_TEMPLATE else _not_read(of)
         if isinstance(found, Unknown):
             unread.append((of, found))
         elif isinstance(found, Absent):
@@ -167,6 +167,11 @@ def addon_facts(session: ClusterSession, side: AddonSide, manifest: Known | None
     )
 
 
+def _not_read(of: Named) -> Unknown:
+    return Unknown(f"objects of the kind {of.kind} are not read here")
+
+
+_NOT_RENDERED = Unknown("helm has to fill it in, or to fetch it: give what helm template prints with --manifest")
 _READ = frozenset(resource.kind for resource in kinds.SINGLE)
 
 

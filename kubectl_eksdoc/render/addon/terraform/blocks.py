@@ -15,9 +15,10 @@ def blocks(change: Change, plan: AddonPlan, way: WayOut) -> Iterator[tuple[str, 
     """(of which versions of the provider, what to write), newest first; those that are written alike are one."""
     made: dict[str, list[str]] = {}
     one = "resolve_conflicts" if change.conflicts == "resolve_conflicts" else ""
+    cloud = change.request.resource.cloud_control
     for generation in change.generations:
         lines = arguments(plan, way, generation, change.creates, one, not change.where.gives_values)
-        made.setdefault(_written(change.where, lines), []).insert(0, generation.value)
+        made.setdefault(_written(change.where, lines), []).insert(0, "awscc" if cloud else generation.value)
     for text, versions in made.items():
         yield joined(versions), text
 

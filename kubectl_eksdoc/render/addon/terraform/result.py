@@ -49,7 +49,7 @@ def _change(judged: Judged) -> DiffTerraformChange:
         to=request.after,
         written_at=change.where.argument(argument),
         preserves=request.keeps,
-        providers=change.generations,
+        providers=() if change.request.resource.cloud_control else change.generations,
         supposed=map(str, judged.supposed),
         outcome=words.outcome(judged),
     )
