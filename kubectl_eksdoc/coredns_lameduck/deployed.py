@@ -68,9 +68,10 @@ class Probe:
 class Deployed:
     """`pre_stop_s` is Unknown where the hook is not a plain sleep. `readiness` is None for no HTTP probe; `memory` is
     the limit as written, "" for none. `spread_over`: topology keys that the scheduler is asked to spread over;
-    `grace_by`: who owns the grace period, "" where nobody is told. `environment`: the variables that its container is
-    given as they are; `alone`: beside the Corefile no other file is mounted, which it could import. `own_build`: its
-    image is not known to be one that CoreDNS, Kubernetes or EKS build, so it may have plugins of its own."""
+    `grace_by`: who owns the grace period, "" where nobody is told; `readiness_by`: the managers of the readiness probe.
+    `environment`: the variables that its container is given as they are; `alone`: beside the Corefile no other file is
+    mounted, which it could import. `own_build`: its image is not known to be one that CoreDNS, Kubernetes or EKS build,
+    so it may have plugins of its own."""
 
     replicas: int
     version: str
@@ -86,6 +87,7 @@ class Deployed:
     environment: tuple[tuple[str, str], ...] = ()
     alone: bool = False
     own_build: bool = False
+    readiness_by: tuple[str, ...] = ()
 
 
 def deployed(doc: Doc) -> Deployed:
@@ -116,12 +118,15 @@ def deployed(doc: Doc) -> Deployed:
         ),
         _alone(pod, container),
         not repository.endswith(_BUILDS),
+        owners_of(doc, _READINESS),
     )
 
 
 _BUILDS = ("eks/coredns", "coredns/coredns", "k8s.gcr.io/coredns", "registry.k8s.io/coredns")
 """As the repositories of those that build it without further plugins end, also where they are mirrored."""
-_GRACE = ("f:spec", "f:template", "f:spec", "f:terminationGracePeriodSeconds")
+_POD = ("f:spec", "f:template", "f:spec")
+_GRACE = (*_POD, "f:terminationGracePeriodSeconds")
+_READINESS = (*_POD, "f:containers", 'k:{"name":"coredns"}', "f:readinessProbe")
 
 
 def corefile_of(config: Doc | Absent | Unknown) -> str | Absent | Unknown:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.render.identity import UNKNOWN, named
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.render.identity import NO_CLUSTER, UNKNOWN, called, named
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row
 from kubectl_eksdoc.render.text import clean, rfc3339
@@ -129,7 +129,7 @@ def fitting(ticket: Callable[[int], str]) -> str:
 def cluster(of: Cluster) -> str:
     """Its name as code, or words."""
     who = of.identity
-    return code(who.cluster or who.context) if who.cluster or who.context else "an unknown cluster"
+    return code(called(of)) if who.cluster or who.context else called(of)
 
 
 def origin(of: Cluster, tool_version: str) -> str:
@@ -139,7 +139,8 @@ def origin(of: Cluster, tool_version: str) -> str:
         f"{word} {code(value) if value else UNKNOWN}" for word, value in (*named(who), ("server", who.server_version))
     ]
     source = f"{of.source.value} data of {rfc3339(of.observed_at)}"
-    return f"{' · '.join(parts)} · {source} · kubectl eksdoc {escape(tool_version)}"
+    said = NO_CLUSTER if of.source is Source.FILE else " · ".join((*parts, source))
+    return f"{said} · kubectl eksdoc {escape(tool_version)}"
 
 
 def items(texts: Iterable[str]) -> list[str]:

@@ -133,6 +133,8 @@ def test_after_the_control_plane_kube_proxy_vpc_cni_and_coredns_come_in_this_ord
     facts = with_aws(healthy(), addons=tuple(Addon(n, "v1.9", "ACTIVE") for n in names), addon_versions=told)
     found = [each.split()[2] for each in titles(facts, Phase.AFTER_CONTROL_PLANE) if each.startswith("Update add-on")]
     assert found == ["kube-proxy", "vpc-cni", "coredns", "aws-ebs-csi-driver"]
+    why = the_step(facts, "Update add-on kube-proxy").why
+    assert "The EKS user guide updates nodes first, and the policy allows both" in why, "where this order differs"
 
 
 def test_vpc_cni_goes_by_every_minor() -> None:

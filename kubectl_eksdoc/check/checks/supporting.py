@@ -90,6 +90,7 @@ def _over(facts: CheckFacts) -> Iterator[Finding]:
         return
     ending = next_ending(found, _policy(facts))
     if isinstance(ending, Unknown):
+        ending = facts.eks if isinstance(facts.eks, Unknown) else ending
         if found.phase is Phase.EXTENDED:
             yield unknown(Code.of("support-over"), cluster_of(facts), "what EKS does when support ends", ending)
         return

@@ -217,8 +217,7 @@ def _errand(request: Request, wanted: Wanted, who: Identity) -> Errand:
     from kubectl_eksdoc.render.drain.plan import option_words
 
     given, files = dict(request.given), {}
-    if request.only:
-        given["only"] = ",".join(request.only)
+    given |= {flag: ",".join(each) for flag, each in (("only", request.only), ("area", request.areas)) if each}
     if request.suppressions:
         text = text_of(request.suppressions).encode()
         if len(text) > LARGEST:

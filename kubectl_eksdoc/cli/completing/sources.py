@@ -104,6 +104,7 @@ FLAGS: Mapping[str, Follows] = {
     "--configuration-values": _FILE,
     "--tf-plan": _FILE,
     "--manifest": _FILE,
+    "--chart": _FILE,
     "--explain-conflict": _FILE,
     "--order-file": _FILE,
     "--kubeconfig-out": _FILE,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.plan import CheckPlan, Judged
 from kubectl_eksdoc.model.findings import Finding, Status
-from kubectl_eksdoc.render.check.words import too_slight
+from kubectl_eksdoc.render.check.words import figures, too_slight
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Drawn, Row
 from kubectl_eksdoc.render.text import shown, wrap
@@ -44,7 +44,8 @@ _JOINED = "\N{NO-BREAK SPACE}"
 
 @dataclass(frozen=True, slots=True)
 class _Light:
-    """An area in which something was looked at: how many causes fail in it, are not known, and are too slight."""
+    """An area in which something was looked at: how many causes fail in it, are not known, and are too slight. A cause
+    counts where its first finding is."""
 
     area: Area
     checks: int
@@ -90,14 +91,20 @@ def _lights(plan: CheckPlan) -> list[_Light]:
 def _light(plan: CheckPlan, area: Area, judged: Sequence[Judged]) -> _Light:
     """Accepted unknowns are unknown all the same."""
     found = [each for one in judged for each in one.findings if plan.counts(each)]
-    fails = plan.causes_of(each for each in found if each.status is Status.FAIL)
-    unsure = [each for each in found if each.status is Status.UNKNOWN]
-    accepted = sum(each.code.name in plan.wish.accepted for each in unsure)
-    unknown = len(set(plan.causes_of(unsure)) - set(fails)) + accepted
+    statuses = {each.status for each in found}
+    fails, unknown = counts(plan, found)
     slight = sum(too_slight(plan, each) for one in judged for each in one.findings)
-    status = Status.FAIL if fails else Status.UNKNOWN if unsure else Status.PASS
+    status = next((each for each in (Status.FAIL, Status.UNKNOWN) if each in statuses), Status.PASS)
     sign = _PASSED_OVER if status is Status.PASS and slight else _SIGNS[status]
-    return _Light(area, len(judged), sign, len(fails), unknown, slight)
+    return _Light(area, len(judged), sign, fails, unknown, slight)
+
+
+def counts(plan: CheckPlan, found: Sequence[Finding]) -> tuple[int, int]:
+    """How many causes begin with one of `found` and fail, and how many are not known or accepted so."""
+    some = set(map(id, found))
+    fails, unknown = figures(each for each in plan.causes if id(each.first) in some)
+    accepted = sum(each.status is Status.UNKNOWN and each.code.name in plan.wish.accepted for each in found)
+    return fails, unknown + accepted
 
 
 def _n(count: int) -> str:

@@ -61,8 +61,14 @@ def partly(plan: CheckPlan) -> str:
     if plan.wish.whole:
         return ""
     gate = (f"--gate {plan.wish.gate.value}",) if plan.wish.gate is not None else ()
-    only = (f"--only {', '.join(sorted(plan.wish.only))}",) if plan.wish.only else ()
-    return f"Only a part was checked ({'; '.join((*gate, *only))}): the rest of the upgrade may have obstacles."
+    only = plan.wish.only
+    if plan.wish.areas:
+        from kubectl_eksdoc.check.registry import codes_of  # manifests alone must not pay for all checks
+
+        only -= frozenset(codes_of(plan.wish.areas))
+    named = {"--area": plan.wish.areas, "--only": sorted(only)}
+    flags = (f"{flag} {', '.join(each)}" for flag, each in named.items() if each)
+    return f"Only a part was checked ({'; '.join((*gate, *flags))}): the rest of the upgrade may have obstacles."
 
 
 def symptom(found: Diagnosis) -> str:

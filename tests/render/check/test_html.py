@@ -18,7 +18,7 @@ from kubectl_eksdoc.check.plan import Wish
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.duration.estimate import Estimate
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.asked import NoAws, Unknown
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Remedy, Severity, Status, Subject
 from kubectl_eksdoc.render.check import FORMATS, CheckView
@@ -141,8 +141,8 @@ def test_the_lights_are_signs_and_words_never_colour_alone() -> None:
     told = re.findall(sign + "<b>(.*?)</b><span>(.*?)</span>", text)
     lights = {re.sub("<.*?>", "", name): (tone, sign, said) for tone, sign, name, said in told}
     assert len(lights) == len(Area)
-    assert lights["Nodes"] == ("bad", "✗", "1 finding, worst high")
-    assert lights["Container runtime"] == ("warn", "!", "1 finding, worst low")
+    assert lights["Nodes"] == ("bad", "✗", "1 cause, worst high")
+    assert lights["Container runtime"] == ("warn", "!", "part of causes elsewhere, worst low")
     assert lights["Add-ons and controllers"] == ("open", "?", "1 unknown")
     assert lights["Support"] == ("good", "✓", "fine")
     assert lights["DNS"] == ("unseen", "–", "not checked")
@@ -232,7 +232,7 @@ def test_of_very_many_findings_the_page_says_how_many_it_leaves_out() -> None:
     assert f"… and {1000 - MOST_ALIKE} more of kubelet-skew that fail; all of them are in -o json." in said
     assert f"… and {1000 - MOST_ALIKE} more of check-addon-unfit that are not known" in said
     assert "Addon a-0 and 999 more" in said and "and 65 more (in -o json)" in said
-    assert "1000 findings" in said and len(text) < 500_000
+    assert "1000 causes" in said and len(text) < 500_000
 
 
 def test_one_finding_more_is_shown_rather_than_counted() -> None:
@@ -284,14 +284,14 @@ def test_a_finding_about_hundreds_of_nodes_is_a_line_and_told_in_full_below() ->
 
 
 def test_what_is_unknown_for_want_of_aws_is_said_once() -> None:
-    why = Unknown("nobody is signed in to AWS")
+    why = NoAws("nobody is signed in to AWS")
     lost = tuple(
-        replace(UNFIT, subject=Subject("Addon", f"a-{i}"), message=f"whether it fits is not known: {why.why}")
+        replace(UNFIT, subject=Subject("Addon", f"a-{i}"), message=f"whether it fits is not known: {why}", lacks=(why,))
         for i in range(40)
     )
     said = read(html(view([check(Area.ADDONS, Gate.BEFORE_NODES, *lost)], facts=replace(healthy(), eks=why)))).text
     part = said[said.index("Not known, and why (40)") :]
-    assert part.count(why.why) == 1 and "Unknown by that: 40 answers" in part and "check-addon-unfit" in part
+    assert part.count(str(why)) == 1 and "Unknown by that: 40 answers" in part and "check-addon-unfit" in part
 
 
 def test_unknowns_that_lack_the_same_are_one_row() -> None:

@@ -128,13 +128,16 @@ def called(part: Part) -> str:
 
 
 def figures(part: Part) -> str:
-    """``6 findings, worst high; 1 unknown``, and what does not count though it is there."""
+    """``6 causes, worst high; 1 unknown``, and what does not count though it is there. A cause counts in one area."""
     if not part.judged:
         return "not checked"
-    said = f"{counted(len(part.fails), 'finding')}, worst {part.fails[0].severity.value}" if part.fails else ""
+    fails, unknown = part.causes
+    elsewhere = "part of causes elsewhere"
     parts = (
-        said,
-        f"{len(part.unknown)} unknown" if part.unknown else "",
+        f"{counted(fails, 'cause') if fails else elsewhere}, worst {part.fails[0].severity.value}"
+        if part.fails
+        else "",
+        f"{unknown} unknown" if unknown else elsewhere if part.unknown and not part.fails else "",
         f"{part.slight} less severe" if part.slight else "",
         f"{part.suppressed} suppressed" if part.suppressed else "",
     )

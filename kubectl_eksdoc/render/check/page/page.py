@@ -17,8 +17,9 @@ from kubectl_eksdoc.render.check.page.style import STYLE
 from kubectl_eksdoc.render.check.page.unknown import unknown
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.html import put
+from kubectl_eksdoc.render.identity import called
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.pages import Section, called, framed, origin
+from kubectl_eksdoc.render.pages import Section, framed, origin
 from kubectl_eksdoc.render.since.screen import title
 from kubectl_eksdoc.render.text import rfc3339
 

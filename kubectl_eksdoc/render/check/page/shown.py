@@ -12,7 +12,7 @@ from kubectl_eksdoc.check.areas import Area
 from kubectl_eksdoc.check.plan import CheckPlan, Judged
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, in_order
-from kubectl_eksdoc.render.check.areas import GateOf, gates
+from kubectl_eksdoc.render.check.areas import GateOf, counts, gates
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.check.words import too_slight
 from kubectl_eksdoc.render.drain.plan import DrainView
@@ -43,7 +43,8 @@ class Light(Enum):
 @dataclass(frozen=True, slots=True)
 class Part:
     """An area: `counting` fails or is not known and is severe enough; `others` block nothing. Worst first. Of what
-    does not count, so many are `slight`, which is less severe than asked for, and `suppressed`."""
+    does not count, so many are `slight`, which is less severe than asked for, and `suppressed`. `causes` begin in it:
+    so many fail, and so many are not known."""
 
     area: Area
     judged: tuple[Judged, ...]
@@ -51,6 +52,7 @@ class Part:
     others: tuple[Finding, ...]
     slight: int = 0
     suppressed: int = 0
+    causes: tuple[int, int] = (0, 0)
 
     @property
     def fails(self) -> tuple[Finding, ...]:
@@ -145,7 +147,7 @@ class Shown:
         slight = sum(too_slight(self.plan, each) for each in others)
         codes = {code for each in judged for code in each.check.codes}
         suppressed = sum(each.finding.code in codes for each in self.plan.suppressed)
-        return Part(area, judged, counting, others, slight, suppressed)
+        return Part(area, judged, counting, others, slight, suppressed, counts(self.plan, counting))
 
 
 def about(found: Finding) -> str:
