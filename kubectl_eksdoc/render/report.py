@@ -83,6 +83,11 @@ class Lines:
     lines: Sequence[Line | str]
 
 
+def hidden(count: int) -> list[str]:
+    """The line that says how many are not shown; none where all are."""
+    return [f"… and {count} more (-o wide)"] if count > 0 else []
+
+
 @dataclass(frozen=True, slots=True)
 class Findings:
     """`of`: what they are of, as ``" with NONE"``; `named`: they are of several subjects."""
@@ -95,9 +100,9 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """`draw` makes its lines for a look, whole or so that they fit."""
+    """`draw` makes its lines for a look, whole or so that they fit; without a title, all that a screen shows of it."""
 
-    title: Title
+    title: Title | None
     draw: Callable[[Look, bool], Sequence[str]]
 
 
@@ -185,8 +190,11 @@ class Screen:
             case Findings(found, of, named, mark):
                 return findings(found, of, look, self.full, named, mark)
             case Figure(title, draw):
+                figure = draw(look, self.full)
+                if title is None:
+                    return list(figure)
                 rest = title.rest if self.full else cut(title.rest, look.columns - len(title.head), look, middle=True)
-                return titled(Title(title.head, rest), draw(look, self.full), look)
+                return titled(Title(title.head, rest), figure, look)
             case Foot(text):
                 return [] if self.full else wrap(shown(text, look), look.columns)
 

@@ -253,7 +253,7 @@ FORMATS: Mapping[str, str] = {
     "drain rehearse": "render.rehearsal.FORMATS",
     "rehearse": "render.rehearsal.FORMATS",
     "check --fleet": _FLEET,
-    "check": "render.check.FORMATS",
+    "check": "render.check.report.CheckReport",
     "addon-diff --fleet": _FLEET,
     "addon-diff --apply": _ADDON_UPDATE,
     "addon-diff --resume": _ADDON_UPDATE,
