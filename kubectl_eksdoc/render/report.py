@@ -91,6 +91,11 @@ class Lines:
     language: str = "text"
 
 
+def hidden(count: int) -> list[str]:
+    """The line that says how many are not shown; none where all are."""
+    return [f"… and {count} more (-o wide)"] if count > 0 else []
+
+
 @dataclass(frozen=True, slots=True)
 class Findings:
     """`of`: what they are of, as ``" with NONE"``; `named`: they are of several subjects."""
@@ -103,9 +108,10 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """`draw` makes its lines for a look, whole or so that they fit; `below`: paragraphs."""
+    """`draw` makes its lines for a look, whole or so that they fit; `below`: paragraphs. Without a title, these lines
+    are all that a screen shows of it."""
 
-    title: Title
+    title: Title | None
     draw: Callable[[Look, bool], Sequence[str]]
     below: Sequence[str] = ()
 
@@ -207,8 +213,10 @@ class Screen:
             case Findings(found, of, named, mark):
                 return findings(found, of, look, self.full, named, mark)
             case Figure(title, draw, below):
-                rest = title.rest if self.full else cut(title.rest, look.columns - len(title.head), look, middle=True)
                 figure = draw(look, self.full)
+                if title is None:
+                    return list(figure)
+                rest = title.rest if self.full else cut(title.rest, look.columns - len(title.head), look, middle=True)
                 under = [line for text in below for line in _paragraph(text, look)] if figure else []
                 return titled(Title(title.head, rest), [*figure, *under], look)
             case Written():

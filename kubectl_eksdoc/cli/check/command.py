@@ -238,14 +238,14 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroun
     from kubectl_eksdoc.host.suppressions import read_suppressions
     from kubectl_eksdoc.model import documents
     from kubectl_eksdoc.model.findings import Severity
-    from kubectl_eksdoc.render.check import FORMATS, CheckView
+    from kubectl_eksdoc.render.check.report import CheckReport
 
     fleet = fleet_options.fleet_from(args, ("since", "in_cluster"))
     request = Request.from_args(args, words, several=fleet is not None)
     options = request.options
     wanted = inside.from_args(args, request)
     if fleet is None and wanted is None:
-        FORMATS.check(options.output)
+        CheckReport.check(options.output)
     checks = chosen_from(args)
     _judging_something(checks, request)
     suppressions = read_suppressions(request.suppressions, known_codes()) if request.suppressions else ()
@@ -267,11 +267,10 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroun
     opening.told(session, options, around)
     shared_options.told(before, around)
     beside = against(before, plan, request.given) if before is not None else None
-    view = CheckView(plan, request.given, session.recognised, since=beside)
-    shown = looks.decide(options, around.stdout, around.environ)
+    report = CheckReport(plan, request.given, session.recognised, since=beside)
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
     code = exits.FAILS if explained else opening.of(plan.outcome.status)
-    return Answer(FORMATS.render(view, options.output, shown), code)
+    return Answer(looks.answered(report, options, around), code)
 
 
 def _wish(request: Request, suppressions: tuple[Suppression, ...]) -> Wish:

@@ -254,7 +254,7 @@ FORMATS: Mapping[str, str] = {
     "drain rehearse": "render.rehearsal.report.RehearsalReport",
     "rehearse": "render.rehearsal.report.RehearsalReport",
     "check --fleet": _FLEET,
-    "check": "render.check.FORMATS",
+    "check": "render.check.report.CheckReport",
     "addon-diff --fleet": _FLEET,
     "addon-diff --apply": _ADDON_UPDATE,
     "addon-diff --resume": _ADDON_UPDATE,

@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.addon import commands
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Section, Table
+from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Section, Table, hidden
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Mark, Row, Title, unmarked
 from kubectl_eksdoc.render.text import counted
 
@@ -138,8 +138,7 @@ def _schema(plan: AddonPlan, full: bool) -> Section:
         return Lines(title, [f"? {each.schema.why}" for each in (now, target) if isinstance(each.schema, Unknown)])
     lines = list(changes(now.schema, target.schema).lines) or ["Both versions allow the same."]
     kept = lines if full else lines[:_MOST_LINES]
-    more = [f"… and {len(lines) - len(kept)} more (-o wide)"] if len(kept) < len(lines) else []
-    return Lines(title, [*kept, *more])
+    return Lines(title, [*kept, *hidden(len(lines) - len(kept))])
 
 
 def way_out(plan: AddonPlan, taken_by: Iterable[Line], creates: bool = False) -> Section | None:

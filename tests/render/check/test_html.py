@@ -21,8 +21,8 @@ from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.model.asked import NoAws, Unknown
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Remedy, Severity, Status, Subject
-from kubectl_eksdoc.render.check import FORMATS, CheckView
 from kubectl_eksdoc.render.check.page.shown import MOST_ALIKE
+from kubectl_eksdoc.render.check.report import CheckReport
 from kubectl_eksdoc.render.look import Look
 from tests.check.healthy import healthy
 from tests.cli.check import asked
@@ -39,7 +39,7 @@ SPANS = (Span("old-1", 0, 10, 20), Span("old-0", 20, 90, 160), Span("spot-0", 0,
 NEVER = replace(STUCK, code=Code.of("budget-never-allows"), subject=Subject("PodDisruptionBudget", "sale", "shop"))
 
 
-def with_a_drain() -> CheckView:
+def with_a_drain() -> CheckReport:
     """Of the plan by hand, which leaves four of seven nodes as they are."""
     plan = replace(plans.a_view().plan, estimate=Estimate(160, 300, SPANS, 2, ("all goes well",)))
     of_drain = check(Area.DISRUPTION, Gate.BEFORE_NODES, NEVER)
@@ -47,8 +47,8 @@ def with_a_drain() -> CheckView:
     return view([*usual(), of_drain], wish, replace(healthy(), drain=plan))
 
 
-def html(of: CheckView, look: Look = LOOK) -> str:
-    return FORMATS.render(of, "html", look)
+def html(of: CheckReport, look: Look = LOOK) -> str:
+    return of.render("html", look)
 
 
 def read(text: str) -> Page:
@@ -241,7 +241,7 @@ def test_one_finding_more_is_shown_rather_than_counted() -> None:
     assert "more of kubelet-skew" not in said and f"Node n-{MOST_ALIKE}" in said
 
 
-def hostile(text: str) -> CheckView:
+def hostile(text: str) -> CheckReport:
     """`text` wherever a cluster could have put it."""
     found = replace(
         SKEW, subject=Subject(text, text, text), message=text, evidence=(text,), remedy=(Remedy(text, text),)
@@ -330,5 +330,5 @@ def test_an_area_is_not_green_for_what_does_not_count_alone() -> None:
     assert lights["Support"] == ("unseen", "○", "1 suppressed")
     assert "○ nothing counts at --fail-on high; 1 less severe" in html(of)
     assert "nothing counts, but for --fail-on or a suppression alone" in html(of)
-    short = FORMATS.render(of, "table", LOOK)
+    short = of.render("table", LOOK)
     assert "○ nodes 1 less severe" in short

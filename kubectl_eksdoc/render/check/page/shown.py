@@ -12,12 +12,10 @@ from kubectl_eksdoc.check.areas import Area
 from kubectl_eksdoc.check.plan import CheckPlan, Judged
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, in_order
-from kubectl_eksdoc.render.check.areas import GateOf, counts, gates
-from kubectl_eksdoc.render.check.view import CheckView
-from kubectl_eksdoc.render.check.words import too_slight
+from kubectl_eksdoc.render.check.verdict import GateOf, counts, gates, too_slight
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import cut
+from kubectl_eksdoc.render.text import counted, cut
 
 MOST_ALIKE = 12
 """Findings of one code and status in an area that the page shows; of more than these nobody reads each."""
@@ -73,6 +71,27 @@ class Part:
         return Light.PASSED_OVER if self.slight or self.suppressed else Light.FINE
 
     @property
+    def title(self) -> str:
+        """As it stands at the beginning of a line."""
+        name = self.area.value
+        return f"{name[:1].upper()}{name[1:]}"
+
+    @property
+    def figures(self) -> str:
+        """``6 causes, worst high; 1 unknown``, and what does not count though it is there. A cause counts in one area."""
+        if not self.judged:
+            return "not checked"
+        fails, unknown = self.causes
+        elsewhere, worst = "part of causes elsewhere", self.fails[0].severity.value if self.fails else ""
+        parts = (
+            f"{counted(fails, 'cause') if fails else elsewhere}, worst {worst}" if worst else "",
+            f"{unknown} unknown" if unknown else elsewhere if self.unknown and not worst else "",
+            f"{self.slight} less severe" if self.slight else "",
+            f"{self.suppressed} suppressed" if self.suppressed else "",
+        )
+        return "; ".join(filter(None, parts)) or "fine"
+
+    @property
     def anchor(self) -> str:
         return f"area-{self.area.name.lower().replace('_', '-')}"
 
@@ -88,13 +107,11 @@ class More:
 
 @dataclass(frozen=True)
 class Shown:
-    """Without slots, because what is found out of the view is found out once."""
+    """Without slots, because what is found out of the plan is found out once."""
 
-    view: CheckView
-
-    @property
-    def plan(self) -> CheckPlan:
-        return self.view.plan
+    plan: CheckPlan
+    options: Mapping[str, object]
+    tool_version: str
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -123,7 +140,7 @@ class Shown:
         facts = self.plan.facts
         if facts.drain is None:
             return None
-        return DrainView(facts.drain, facts.cluster, tool_version=self.view.tool_version)
+        return DrainView(facts.drain, facts.cluster, tool_version=self.tool_version)
 
     @cached_property
     def group_anchors(self) -> Mapping[str, str]:

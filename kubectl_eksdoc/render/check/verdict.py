@@ -1,8 +1,8 @@
-"""A check in sentences."""
+"""The verdict of a check, what stands before which step, and why, in sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
@@ -13,7 +13,8 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.render.text import counted, joined
 
-if TYPE_CHECKING:  # manifests alone have no symptoms
+if TYPE_CHECKING:  # manifests alone have no symptoms and no steps
+    from kubectl_eksdoc.check.checklist.steps import Step
     from kubectl_eksdoc.check.symptoms import Diagnosis
 
 
@@ -122,6 +123,14 @@ def figures(found: Iterable[RootCause]) -> tuple[int, int]:
     return every.count(Status.FAIL), every.count(Status.UNKNOWN)
 
 
+def counts(plan: CheckPlan, found: Iterable[Finding]) -> tuple[int, int]:
+    """How many causes begin with one of `found` and fail, and how many are not known or accepted so."""
+    every = {id(each): each for each in found}
+    fails, unknown = figures(each for each in plan.causes if id(each.first) in every)
+    accepted = sum(f.status is Status.UNKNOWN and f.code.name in plan.wish.accepted for f in every.values())
+    return fails, unknown + accepted
+
+
 def accepted_at(plan: CheckPlan, gate: Gate | None) -> tuple[Finding, ...]:
     """What counts there, and may be unknown."""
     return tuple(each for each in plan.of(gate, Status.UNKNOWN) if each.code.name in plan.wish.accepted)
@@ -156,3 +165,37 @@ def too_slight(plan: CheckPlan, found: Finding) -> bool:
     """What does not count for its severity alone; advice to read (unknown, info) is nothing to mend."""
     told = found.status is Status.FAIL or (found.status is Status.UNKNOWN and found.severity is not Severity.INFO)
     return told and not plan.counts(found)
+
+
+# The step that waits for a finding, and what a step waits for.
+
+
+GateOf = Callable[[Finding], Gate | None]
+
+
+def gates(plan: CheckPlan) -> GateOf:
+    """Of what is suppressed, by its code: which check has found it is not kept."""
+    by_finding = {found: each.check.gate for each in plan.judged for found in each.findings}
+    by_code: dict[str, Gate | None] = {}
+    for each in plan.judged:
+        for code in each.check.codes:
+            by_code.setdefault(code.name, each.check.gate)
+
+    def of(found: Finding) -> Gate | None:
+        return by_finding[found] if found in by_finding else by_code.get(found.code.name)
+
+    return of
+
+
+def why(step: Step) -> str:
+    """With where it is from."""
+    if step.source is None:
+        return f"{step.why}."
+    return f"{step.why} [{', '.join(filter(None, (step.source.document, step.source.doubt)))}]"
+
+
+def waits(plan: CheckPlan, step: Step) -> str:
+    """``2 causes and 1 unknown first``; "" where nothing is in its way."""
+    whole = step.gate is not None and not step.codes and not step.about
+    said = at_gate(plan, step.gate) if whole else causes(plan.causes_of(plan.waiting(step)))
+    return f"{said} first" if said else ""
