@@ -129,7 +129,7 @@ class CheckReport(Report):
 
         return CheckResult.of(self)
 
-    def ticket(self, look: Look) -> str:
+    def markdown(self, look: Look) -> str:
         from kubectl_eksdoc.render.check.ticket import ticket
 
         return ticket(self.plan, self.since, self.tool_version, look)
@@ -186,7 +186,7 @@ class CheckReport(Report):
         )
 
     formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
-        {**PLAIN, "markdown": Own(ticket), "html": Own(page), "junit": JUnit("check"), "sarif": Sarif(details)}
+        {**PLAIN, "markdown": Own(markdown), "html": Own(page), "junit": JUnit("check"), "sarif": Sarif(details)}
     )
 
 
@@ -205,7 +205,7 @@ def _changes(found: Changed, now: datetime, full: bool) -> Section:
     below: list[Line | str] = [] if rows else [Line("nothing that still shows")]
     below += (Line(f"? not known: {each}", tone=Tone.UNKNOWN) for each in found.unread)
     title = Title("Changed", f" since {rfc3339(found.since)}")
-    return Table(title, (columns, rows), "changes", len(rows), len(found.changes) - len(kept), below)
+    return Table(title, (columns, rows), "changes", len(rows), len(found.changes) - len(kept), below=below)
 
 
 # The upgrade steps: a line for each, or all of them with reasons and commands.

@@ -16,8 +16,9 @@ from kubectl_eksdoc.render.drain.plan import DrainView, status_of
 from kubectl_eksdoc.render.drain.timeline import over_the_drain
 from kubectl_eksdoc.render.drain.verdict import blocker_count, course, left_by_verdict, new_names, ordered_by, verdict
 from kubectl_eksdoc.render.html import TONES, Html, command, el, folded, lines, more, put, table
+from kubectl_eksdoc.render.identity import called
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.pages import STYLE, Section, advice, called, command_list, framed, origin
+from kubectl_eksdoc.render.pages import STYLE, Section, advice, command_list, framed, origin
 from kubectl_eksdoc.render.tables import SIGNS, Column, Drawn
 from kubectl_eksdoc.render.text import counted, listing
 

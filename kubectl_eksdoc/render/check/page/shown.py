@@ -78,7 +78,7 @@ class Part:
 
     @property
     def figures(self) -> str:
-        """``6 causes, worst high; 1 unknown``, and what does not count though it is there. A cause counts in one area."""
+        """``6 causes, worst high; 1 unknown``, and what does not count. A cause counts in one area."""
         if not self.judged:
             return "not checked"
         fails, unknown = self.causes
