@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.kubernetes.api.places import Place, fields
+from kubectl_eksdoc.kubernetes.api.places import Place
 from kubectl_eksdoc.kubernetes.api.structural import place_of
 from kubectl_eksdoc.kubernetes.api.types.blank import blank_of
-from kubectl_eksdoc.kubernetes.api.types.core_kinds import KINDS
-from kubectl_eksdoc.kubernetes.api.types.group_kinds import GROUPS
-from kubectl_eksdoc.kubernetes.api.types.metadata import METADATA
+from kubectl_eksdoc.kubernetes.api.types.kinds import KINDS, METADATA
 from kubectl_eksdoc.model.api_objects import Doc
 
 
@@ -36,12 +34,11 @@ def _filled(doc: Doc, blank: Doc) -> Doc:
     return found
 
 
-_UNKNOWN = fields(metadata=METADATA)
+_UNKNOWN = Place(named={"metadata": METADATA})
 
 
 def schema_of(api_version: str, kind: str) -> Schema:
-    kinds = KINDS if api_version == "v1" else GROUPS.get(api_version, {})
-    return Schema(kinds.get(kind, _UNKNOWN), blank_of(api_version, kind))
+    return Schema(KINDS.get((api_version, kind), _UNKNOWN), blank_of(api_version, kind))
 
 
 def schema_of_custom(open_api: Doc) -> Schema:

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.types.kinds import METADATA, STRUCTS
 
-from kubectl_eksdoc.kubernetes.api.places import WHOLE, Place
-from kubectl_eksdoc.kubernetes.api.types.metadata import METADATA
-from kubectl_eksdoc.kubernetes.api.types.pods import POD_SPEC, TEMPLATE
-
-_SPEC = Place(named={**POD_SPEC.named, "template": TEMPLATE})
-POD_FIELDS = Place(named={**POD_SPEC.named, "metadata": METADATA, "spec": _SPEC})
-BUDGET_FIELDS = Place(
-    named={
-        **POD_FIELDS.named,
-        "spec": Place(named={**_SPEC.named, "selector": replace(WHOLE, strategy=("replace",))}),
-    }
-)
+_POD_SPEC = STRUCTS["PodSpec"].named
+_SPEC = Place(named={**_POD_SPEC, "template": STRUCTS["Template"]})
+POD_FIELDS = Place(named={**_POD_SPEC, "metadata": METADATA, "spec": _SPEC})
+BUDGET_FIELDS = Place(named={**POD_FIELDS.named, "spec": Place(named={**_SPEC.named, "selector": STRUCTS["replaced"]})})
