@@ -34,7 +34,6 @@ from kubectl_eksdoc.embedded.serving.targets import (
 from kubectl_eksdoc.embedded.serving.validation import Holds, Policies
 from kubectl_eksdoc.embedded.serving.watching import Streaming, Watch, asked
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.kubernetes.api.patches.refusals import PatchRefused
 from kubectl_eksdoc.kubernetes.api.statuses import Details, Refusal, Status, expired
 from kubectl_eksdoc.model import versions
 from kubectl_eksdoc.model.api_objects import Doc
@@ -144,8 +143,6 @@ class Api:
                 return self._answer(request)
             except Refusal as refusal:
                 return status_reply(refusal.status)
-            except PatchRefused as refused:
-                return Reply(refused.refusal.code, encode(refused.refusal.status()))
             except TooOldToContinue as refused:
                 doc = expired(TOO_OLD_TO_CONTINUE).status.doc()
                 return Reply(410, encode({**doc, "metadata": {"continue": refused.token}}))

@@ -24,7 +24,7 @@ from kubectl_eksdoc.simulator.registry import Deleted, DeleteOptions
 # anything is done. A dry run that is misspelt must not become a change.
 #
 # Source: apimachinery pkg/apis/meta/v1/validation/validation.go (ValidateCreateOptions, ValidatePatchOptions,
-# ValidateDeleteOptions), pkg/apis/meta/internalversion/validation/validation.go (ValidateListOptions), v1.36.
+# ValidateDeleteOptions), v1.36.
 
 
 _KINDS = {
@@ -35,22 +35,15 @@ _KINDS = {
     "deletecollection": "DeleteOptions",
 }
 _LONGEST_MANAGER = 128
-_EXACT, _NOT_OLDER = "Exact", "NotOlderThan"
 
 
 def check(verb: str, request: Request) -> None:
     """
     Raises:
-        Refusal: 422, and 400 where a continued list names a version.
+        Refusal: 422.
     """
-    if verb == "get":
-        return
     if verb in _KINDS:
         _refuse(_KINDS[verb], tuple(_of_writes(verb, request)))
-        return
-    _refuse("ListOptions", tuple(_of_watches(request) if verb == "watch" else _of_lists(request)))
-    if request.word("continue") and request.word("resourceVersion") not in ("", "0"):
-        raise bad_request("specifying resource version is not allowed when using continue")
 
 
 def check_deletion(dry_run: Sequence[str], propagation: str | None, orphan: bool | None) -> None:
@@ -87,34 +80,6 @@ def _of_writes(verb: str, request: Request) -> Iterator[Cause]:
 def _of_dry_runs(words: Sequence[str]) -> Iterator[Cause]:
     if any(word != "All" for word in words):
         yield _unsupported("dryRun", list(words), ("All",))
-
-
-def _of_lists(request: Request) -> Iterator[Cause]:
-    match, where = request.word("resourceVersionMatch"), "resourceVersionMatch"
-    if match:
-        if not request.word("resourceVersion"):
-            yield _forbidden(where, f"{where} is forbidden unless resourceVersion is provided")
-        if request.word("continue"):
-            yield _forbidden(where, f"{where} is forbidden when continue is provided")
-        if match not in (_EXACT, _NOT_OLDER):
-            yield _unsupported(where, match, (_EXACT, _NOT_OLDER, ""))
-        if match == _EXACT and request.word("resourceVersion") == "0":
-            yield _forbidden(where, f'{where} "exact" is forbidden for resourceVersion "0"')
-    if "sendInitialEvents" in request.query:
-        yield _forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
-
-
-def _of_watches(request: Request) -> Iterator[Cause]:
-    match, where = request.word("resourceVersionMatch"), "resourceVersionMatch"
-    initial = "sendInitialEvents" in request.query
-    if initial and match != _NOT_OLDER:
-        yield _forbidden(where, f"sendInitialEvents requires setting {where} to {_NOT_OLDER}")
-    if match and not initial:
-        yield _forbidden(where, f"{where} is forbidden for watch unless sendInitialEvents is provided")
-    if match not in ("", _NOT_OLDER):
-        yield _unsupported(where, match, (_NOT_OLDER,))
-    if match and request.word("continue"):
-        yield _forbidden(where, f"{where} is forbidden when continue is provided")
 
 
 def _forbidden(where: str, said: str) -> Cause:
