@@ -296,7 +296,7 @@ class LearningScreen(Shell):
             self.notify(shown(f"✓ no longer in the way: {said}", Look(ascii=self._opening.ascii)), markup=False)
         if done:
             kept = replace(policy, assume_fixed=policy.assume_fixed - done)
-            self._choose(self.model.choice.with_policy(kept, "what is fixed is taken for fixed no more"))
+            self._choose(self.model.choice.with_policy(kept, "fixed in the cluster, no longer only assumed"))
 
     def _choose(self, choice: Choice, anew: bool = False) -> None:
         if choice.ask == self.model.choice.ask and not anew:

@@ -65,6 +65,22 @@ def test_findings_are_plain_english() -> None:
     assert wrong == []
 
 
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+MOST_PAGES, MOST_WORDS, README_LINES = 35, 35_000, 150
+
+
+def test_pages_are_few_and_short() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in PAGES]
+    assert len(PAGES) <= MOST_PAGES
+    assert sum(len(text.split()) for text in texts) <= MOST_WORDS
+    assert len(texts[0].splitlines()) <= README_LINES
+
+
+def test_pages_are_plain_english() -> None:
+    wrong = [line for path in PAGES for line in found(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))]
+    assert wrong == []
+
+
 def test_a_phrase_is_seen_in_a_message_and_not_in_a_docstring(tmp_path: Path) -> None:
     path = tmp_path / "x.py"
     path.write_text('def f() -> str:\n    """Nobody minds this."""\n    return "ask whoever mends it"\n')

@@ -179,6 +179,16 @@ def test_warnings_that_say_the_same_are_one_group_over_all_namespaces() -> None:
     assert group.about == "2 Deployments" and group.names == ("ops/mailer", "shop/mailer")
 
 
+def test_a_plan_that_assumes_something_says_it_first() -> None:
+    """In words of the field: what a budget allows, and which findings count as fixed."""
+    plan = an_empty_plan()
+    policy = replace(plan.policy, assume_budgets=(("shop/cart", 2),), assume_fixed=frozenset(("pod-emptydir",)))
+    said = verdict(a_view(replace(plan, policy=policy)))
+    assert said.startswith(
+        "Assuming that budget shop/cart allows 2 disruptions and every finding pod-emptydir is fixed: "
+    )
+
+
 def test_the_time_of_new_nodes_is_said_to_be_in_the_figure() -> None:
     """Not beside it: the run waits for them. Where every pod has a place, or none comes by itself, nothing waits."""
     run = Estimate(152.0, 392.0, (), 1, ())

@@ -79,7 +79,7 @@ class RunDesk:
         self._check_free()
         check_writable(self._around.environ, new_run.COMMAND)
         if policy.assume_fixed or policy.assume_budgets:
-            raise UsageError("this plan supposes what is not so: it is a what-if, and cannot be run")
+            raise UsageError("this plan assumes fixes that are not made (--assume-…): it cannot be run")
         notes = _Notes(self._around)
         plan = PlanRequest(self._reach(), SourceChoice(), targeting, policy)
         wanted = NewRun(plan, self._namespace, Limits())

@@ -41,7 +41,8 @@ class Where:
     called: str = ""
 
     def named(self, cluster: Cluster) -> Cluster:
-        return replace(cluster, identity=cluster.identity.given(self.called, ""))
+        who = cluster.identity
+        return replace(cluster, identity=replace(who, cluster=who.cluster or self.called))
 
 
 class ScreenRuns:

@@ -105,9 +105,10 @@ def blocker_count(groups: tuple[Group, ...]) -> str:
 def _assumed(view: DrainView) -> str:
     """A plan of what is not so must say that first."""
     policy = view.plan.policy
-    given = [f"budget {key} let {count} pods be away" for key, count in policy.assume_budgets]
-    given += [f"{code} stopped nothing" for code in sorted(policy.assume_fixed)]
-    return f"What if {joined(given)}:" if given else ""
+    given = [f"budget {key} allows {counted(count, 'disruption')}" for key, count in policy.assume_budgets]
+    codes = sorted(policy.assume_fixed)
+    given += [f"every finding {joined(codes)} is fixed"] if codes else []
+    return f"Assuming that {joined(given)}:" if given else ""
 
 
 def _nodes(view: DrainView) -> str:

@@ -302,7 +302,7 @@ def _to_do_cells(row: ToDo, now: datetime) -> Cells:
     names = [group.short if group.short and (group.app or not group.listed) else group.about for group in row.groups]
     about = names[0] + (f" +{len(names) - 1}" if len(names) > 1 else "")
     nodes = {node for group in row.groups for node in group.nodes}
-    frees = "as if fixed" if row.fixed else cause.frees_in_brief if cause is not None else "·"
+    frees = "assumed fixed" if row.fixed else cause.frees_in_brief if cause is not None else "·"
     since = age(between(cause.since, now)) if cause is not None and cause.since is not None else "·"
     fixes = [remedy.text for group in row.groups for remedy, _ in group.remedies]
     fix = cause.text if cause is not None else fixes[0] if fixes else ""
