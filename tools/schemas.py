@@ -22,7 +22,8 @@ from kubectl_eksdoc.model.documents import API_VERSION
 from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.addon.after import AftermathResult
 from kubectl_eksdoc.render.addon.result import DiffResult
-from kubectl_eksdoc.render.addon_update.result import UpdateResult
+from kubectl_eksdoc.render.addon_update.report import UpdateResult
+from kubectl_eksdoc.render.changes import ChangesResult
 from kubectl_eksdoc.render.check.result import CheckResult
 from kubectl_eksdoc.render.command_result import Metadata
 from kubectl_eksdoc.render.corefile import CorefileResult
@@ -33,7 +34,7 @@ from kubectl_eksdoc.render.drain.result import PlanResult
 from kubectl_eksdoc.render.fleet.report import FleetResult
 from kubectl_eksdoc.render.interruption.report import InterruptionResult
 from kubectl_eksdoc.render.metadata.report import ProbeResult
-from kubectl_eksdoc.render.metadata_fix.result import FixResult
+from kubectl_eksdoc.render.metadata_fix.report import FixResult
 from kubectl_eksdoc.render.metadata_probe.report import ActiveProbeResult
 from kubectl_eksdoc.render.permissions.report import PermissionResult
 from kubectl_eksdoc.render.rehearsal.report import RehearsalResult
@@ -59,6 +60,7 @@ RESULTS: Mapping[type[Printed], Collection[Code]] = {
     AftermathResult: (*Code.of_area("addon_past"), Code.of("addon-object-unread")),
     DiffResult: Code.of_area("addon"),
     CorefileResult: _OF_COREFILES,
+    ChangesResult: (),
     FleetResult: (),
     PermissionResult: (),
     SnapshotResult: (),

@@ -28,7 +28,7 @@ _FAULTS = frozenset(("InternalError", "InternalFailure", "ServerException", "Ser
 
 
 class MetadataChanges:
-    """A `flows.metadata_fix.world.MetadataAws`."""
+    """A `changes.metadata_fix.MetadataAws`."""
 
     def __init__(self, of: Believed) -> None:
         self._of = of

@@ -118,6 +118,12 @@ def _interruption(commands: Commands) -> None:
     interruption.add_to(commands)
 
 
+def _changes(commands: Commands) -> None:
+    from kubectl_eksdoc.cli import changes
+
+    changes.add_to(commands)
+
+
 def _snapshot(commands: Commands) -> None:
     from kubectl_eksdoc.cli import snapshot
 
@@ -169,6 +175,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("imds-probe", "find pods that cannot reach the instance metadata service, and fix them", _imds_probe),
     Command("coredns-lameduck", "check and fix CoreDNS graceful shutdown and placement", _coredns_lameduck),
     Command("interruption", "verify Karpenter interruption handling (SQS, EventBridge, IAM)", _interruption),
+    Command("changes", "list the changes begun on this machine, and resume or undo one", _changes),
     Command("snapshot", "save the cluster and AWS data to a file, without secrets, for offline use", _snapshot),
     Command("completion", "install or remove shell completion", _completion),
     Command("plugins", "create, remove or list the entry points such as kubectl eksdoc-drain", _plugins),

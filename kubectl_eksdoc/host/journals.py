@@ -1,4 +1,4 @@
-"""Journals on this machine: of runs, and of updates and fixes.
+"""Journals on this machine: of runs, and of changes.
 
 Belongs here: lines that are on the disk before what they say is done, and reading them back.
 Never here: what a journal means.
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kubectl_eksdoc.errors import LocalJournalError
 from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.change_journal import SavedChange
 from kubectl_eksdoc.model.journal import Entries, Entry, RunEvents, is_run_id
 from kubectl_eksdoc.objects.journal_lines import lines, read_events, read_lines
 
@@ -257,48 +258,48 @@ def _sync_folder(folder: Path, sync: Sync) -> None:
         os.close(descriptor)
 
 
-# The journals of updates and fixes on this machine: a file of lines for each, with what it was held against.
+# The journals of changes on this machine: a file of lines for each, with what it was held against.
 #
-# The first line has all that somebody needs who looks at it later: what was sent, what was there before, and what was
-# foretold: of texts that may be secrets, digests. The values of before stand beside it as they are, for there is no way
-# back without them; so a file is its owner's alone.
+# The first line has all that a later process needs: what was sent, what was there before, and what was predicted: of
+# texts that may be secrets, digests. The values of before stand beside it as they are, for there is no rollback
+# without them; so a file is its owner's alone.
 
 
 FORMAT = 1
-LARGEST_UPDATE_JOURNAL = 64 << 20
+LARGEST_CHANGE_JOURNAL = 64 << 20
 
 
-UPDATES, FIXES, DNS = "addon-updates", "metadata-fixes", "dns-changes"
-"""Of add-ons, of the metadata service, and of a CoreDNS that EKS does not manage."""
-
-
-def changes_folder(kind: str, environ: Mapping[str, str], home: str) -> Path:
+def changes_folder(environ: Mapping[str, str], home: str) -> Path:
     """Raises LocalJournalError: there is no home."""
-    return state_folder(environ, home) / kind
+    return state_folder(environ, home) / "changes"
 
 
-class UpdateJournalFile:
-    """A `flows.ports.UpdateJournal`. Mutable: it holds a file, which is made with the first entry."""
+class ChangeJournalFile:
+    """A `changes.engine.Journal`. Mutable: it holds a file, which is made with the first entry."""
 
     def __init__(self, folder: Path, ident: str) -> None:
         self._folder = folder
-        self._ident = ident
+        self.id = ident
         self._file: LineFile | None = None
         self.path = folder / f"{ident}{ENDING}"
 
     def write(self, entry: Doc) -> None:
-        """As `flows.ports.UpdateJournal.write`."""
+        """As `changes.engine.Journal.write`."""
         if self._file is None:
-            self._file = LineFile(self._folder, f"{self._ident}{ENDING}")
+            self._file = LineFile(self._folder, f"{self.id}{ENDING}")
         self._file.add(json.dumps({"v": FORMAT, **entry}, ensure_ascii=True, separators=(",", ":")) + "\n")
 
+    def path_beside(self, ending: str) -> Path:
+        """Of another file of the same change."""
+        return self._folder / f"{self.id}{ending}"
+
     def beside(self, ending: str, text: str) -> Path:
-        """Another file of the same update, for its owner alone; a file that is there is written anew.
+        """Write it, for its owner alone; a file that is there is written again.
 
         Raises:
             LocalJournalError: it cannot be written.
         """
-        path = self._folder / f"{self._ident}{ending}"
+        path = self.path_beside(ending)
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -310,23 +311,23 @@ class UpdateJournalFile:
         return path
 
 
-def read_update(folder: Path, ident: str) -> tuple[Doc, ...]:
-    """The entries of an update's journal; a line that was cut off is left out.
+def read_change(folder: Path, ident: str) -> SavedChange:
+    """A line that was cut off is left out.
 
     Raises:
         LocalJournalError: there is none of that name, or it cannot be read.
     """
     path = folder / f"{ident}{ENDING}"
     if not is_run_id(ident) or not path.exists():
-        known = ", ".join(updates(folder)[-5:]) or "none"
+        known = ", ".join(runs(folder)[-5:]) or "none"
         raise LocalJournalError(f"there is no journal of {ident[:80]!r}", f"Those on this machine: {known}.")
     try:
-        if path.stat().st_size > LARGEST_UPDATE_JOURNAL:
-            raise LocalJournalError(f"{path} has more than {LARGEST_UPDATE_JOURNAL >> 20} MiB: that is no journal")
+        if path.stat().st_size > LARGEST_CHANGE_JOURNAL:
+            raise LocalJournalError(f"{path} has more than {LARGEST_CHANGE_JOURNAL >> 20} MiB: that is no journal")
         text = path.read_bytes()
     except OSError as error:
         raise LocalJournalError(f"the journal {path} cannot be read: {error.strerror}", "Check its rights.") from error
-    return tuple(entry for entry in map(_entry, text.splitlines()) if entry)
+    return SavedChange(ident, tuple(entry for entry in map(_entry, text.splitlines()) if entry))
 
 
 def _entry(line: bytes) -> Doc:
@@ -335,11 +336,3 @@ def _entry(line: bytes) -> Doc:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) and found.get("v") == FORMAT else {}
-
-
-def updates(folder: Path) -> tuple[str, ...]:
-    """Those of which this machine has a journal, sorted: the latest last."""
-    try:
-        return tuple(sorted(path.name.removesuffix(ENDING) for path in folder.iterdir() if path.name.endswith(ENDING)))
-    except OSError:
-        return ()

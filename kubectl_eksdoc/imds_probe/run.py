@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Any
 
 from kubectl_eksdoc.drain.run.stages import Stage
@@ -16,34 +15,13 @@ from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
 from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions
+from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
 
 # What became of each part of a fix, by what is read again.
 
 
 HOP_LIMIT = ("spec", "metadataOptions", "httpPutResponseHopLimit")
-
-
-class Became(str, Enum):
-    DONE = "done"
-    AS_BEFORE = "as before"
-    PENDING = "not in force yet"
-    OTHER = "something else"  # neither as before nor as meant: somebody else has changed it
-    SET_BACK = "set back"  # this fix has changed it, and another client has set it back since
-    GONE = "gone"
-    UNKNOWN = "not known"
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """`what` it is, as people name it; `why` in a clause."""
-
-    what: str
-    became: Became
-    why: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.became.value}{f' ({self.why})' if self.why else ''}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,7 +206,7 @@ _RIGHT = NODE_CLASSES.full_name
 
 
 class LiveNodeClasses:
-    """A `flows.metadata_fix.world.NodeClasses`. Mutable: connections, and in which version the server has them."""
+    """A `changes.metadata_fix.NodeClasses`. Mutable: connections, and in which version the server has them."""
 
     def __init__(self, transport: Transport, sender: Sender) -> None:
         self._transport = transport
@@ -214,7 +214,7 @@ class LiveNodeClasses:
         self._resource = NODE_CLASSES
 
     def one(self, name: str) -> Doc | Absent | Unknown:
-        """As `flows.metadata_fix.world.NodeClasses.one`."""
+        """As `changes.metadata_fix.NodeClasses.one`."""
         right = f"get {_RIGHT}"
         said = ""
         for resource in NODE_CLASSES.versions:
@@ -232,7 +232,7 @@ class LiveNodeClasses:
         return Absent(said)
 
     def patch(self, name: str, body: Doc, dry: bool = False) -> Doc:
-        """As `flows.metadata_fix.world.NodeClasses.patch`."""
+        """As `changes.metadata_fix.NodeClasses.patch`."""
         query = {**MANAGER, **({"dryRun": "All"} if dry else {})}
         sent = self._sender.send("PATCH", f"{self._resource.path}/{name}", query, body, MERGE_PATCH)
         if sent.ok:

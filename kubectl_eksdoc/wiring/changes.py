@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.model import kinds
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.flows.dns_measure import Dns
     from kubectl_eksdoc.flows.placing import PlacingGround
     from kubectl_eksdoc.flows.ports import ProbeGround
-    from kubectl_eksdoc.host.journals import UpdateJournalFile
+    from kubectl_eksdoc.host.journals import ChangeJournalFile
     from kubectl_eksdoc.kube.config import Access
     from kubectl_eksdoc.kube.exchanges import Patience
     from kubectl_eksdoc.kube.identity import AwsWanted
     from kubectl_eksdoc.kube.placing import AppliedMaps
     from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
+    from kubectl_eksdoc.model.change_journal import SavedChange
     from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.connection import Connection
     from kubectl_eksdoc.model.placing import Marks
@@ -29,22 +30,36 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.wiring.runs import Keeping
 
 
-def journal_of(keeping: Keeping, kind: str) -> UpdateJournalFile:
-    """Of the change that `keeping` names; `kind` as of `folder_of`.
+def journal_of(keeping: Keeping) -> ChangeJournalFile:
+    """Of the change that `keeping` names.
 
     Raises:
         LocalJournalError: there is no folder for it.
     """
-    from kubectl_eksdoc.host.journals import UpdateJournalFile
+    from kubectl_eksdoc.host.journals import ChangeJournalFile, changes_folder
 
-    return UpdateJournalFile(folder_of(keeping, kind), keeping.run)
+    return ChangeJournalFile(changes_folder(keeping.environ, keeping.home), keeping.run)
 
 
-def folder_of(keeping: Keeping, kind: str) -> Path:
-    """`kind`: UPDATES, FIXES or DNS of `host.journals`. Raises LocalJournalError: there is none."""
-    from kubectl_eksdoc.host.journals import changes_folder
+def saved_change(keeping: Keeping) -> SavedChange:
+    """The one that `keeping` names. Raises LocalJournalError: this machine has no journal of it."""
+    from kubectl_eksdoc.host.journals import changes_folder, read_change
 
-    return changes_folder(kind, keeping.environ, keeping.home)
+    return read_change(changes_folder(keeping.environ, keeping.home), keeping.run)
+
+
+def saved_changes(environ: Mapping[str, str], home: str, most: int) -> tuple[SavedChange, ...]:
+    """The latest first, so many; none where they cannot be read."""
+    from kubectl_eksdoc.errors import LocalJournalError
+    from kubectl_eksdoc.host.journals import changes_folder, read_change, runs
+
+    found = []
+    with suppress(LocalJournalError):
+        folder = changes_folder(environ, home)
+        for ident in runs(folder)[::-1][:most]:
+            with suppress(LocalJournalError):
+                found.append(read_change(folder, ident))
+    return tuple(found)
 
 
 def pods_now(reader: Callable[[], ClusterReader]) -> tuple[Pod, ...] | Unknown:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import astuple, dataclass
-from functools import partial
 from time import monotonic, sleep, time
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,6 @@ from kubectl_eksdoc.model.names import Kind, Name
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from kubectl_eksdoc.host.cache import KnownNames
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.connection import Connection
@@ -46,7 +43,6 @@ _DECIDING = (
 )
 """What of the environment makes out which cluster is asked, and as whom."""
 
-FolderOf = Callable[[Mapping[str, str], str], "Path"]
 Begin = Callable[[Callable[[], object], float, float], None]
 
 
@@ -87,37 +83,28 @@ def names_of(asked: Asked, environ: Mapping[str, str], home: str, beside: Beside
 
 def runs_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
     """Those of which this machine has a journal, the latest first."""
-    from kubectl_eksdoc.host.journals import runs_folder
-
-    return _journals(runs_folder, environ, home)
-
-
-def addon_updates_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
-    from kubectl_eksdoc.host.journals import UPDATES, changes_folder
-
-    return _journals(partial(changes_folder, UPDATES), environ, home)
-
-
-def metadata_fixes_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
-    from kubectl_eksdoc.host.journals import FIXES, changes_folder
-
-    return _journals(partial(changes_folder, FIXES), environ, home)
-
-
-def dns_changes_here(environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
-    from kubectl_eksdoc.host.journals import DNS, changes_folder
-
-    return _journals(partial(changes_folder, DNS), environ, home)
-
-
-def _journals(folder_of: FolderOf, environ: Mapping[str, str], home: str) -> tuple[Name, ...]:
     from kubectl_eksdoc.errors import LocalJournalError
-    from kubectl_eksdoc.host.journals import runs
+    from kubectl_eksdoc.host.journals import runs, runs_folder
 
     try:
-        return tuple(Name(each, "on this machine") for each in reversed(runs(folder_of(environ, home))))
+        return tuple(Name(each, "on this machine") for each in reversed(runs(runs_folder(environ, home))))
     except LocalJournalError:
         return ()
+
+
+def changes_here(environ: Mapping[str, str], home: str, kinds: Collection[str] = ()) -> tuple[Name, ...]:
+    """Of these kinds, or of all, the latest first."""
+    from kubectl_eksdoc.wiring.changes import saved_changes
+
+    found = saved_changes(environ, home, _MOST_CHANGES)
+    return tuple(
+        Name(each.id, each.text("what") or "on this machine")
+        for each in found
+        if not kinds or each.text("kind") in kinds
+    )
+
+
+_MOST_CHANGES = 50
 
 
 def _ask(look: Callable[[], object], known: KnownNames, key: str, beside: Beside) -> None:

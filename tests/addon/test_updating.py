@@ -14,9 +14,9 @@ from kubectl_eksdoc.addon_diff.run import targets
 from kubectl_eksdoc.addon_diff.run.expectations import Expected, expected_of, from_doc, to_doc
 from kubectl_eksdoc.addon_diff.run.guards import is_nothing
 from kubectl_eksdoc.addon_diff.run.outcome import Verdict, checked
+from kubectl_eksdoc.changes.addon_update import STILL_S
 from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsRefused, Stopped
-from kubectl_eksdoc.flows.addon_update import STILL_S, follow
 from kubectl_eksdoc.model.api_objects import Named, named
 from kubectl_eksdoc.model.asked import Absent, Confidence, Unknown
 from kubectl_eksdoc.model.aws.targets import Target, TargetGroup
@@ -131,7 +131,7 @@ def test_what_eks_does_not_take_is_written_down(error: AwsError, entry: str) -> 
     case.eks.refuses = error
     with pytest.raises(type(error)) as raised:
         case.done()
-    assert [each["entry"] for each in case.journal.entries] == ["begun", entry]
+    assert [each["entry"] for each in case.journal.entries] == ["begun", "asking", entry]
     assert ("it is unknown whether" in raised.value.message) is (entry == "in-doubt")
 
 
@@ -140,12 +140,12 @@ def test_the_journal_tells_what_was_sent_and_what_was_foretold() -> None:
     ready = case.ready()
     case.done()
     entries = case.journal.entries
-    assert [each["entry"] for each in entries] == ["begun", "asked", "stage", "stage", "ended"]
+    assert [each["entry"] for each in entries] == ["begun", "asking", "asked", "stage", "stage", "ended"]
     assert [each.field for each in from_doc(entries[0]["expected"]).fields] == [
         each.field for each in expected_of(ready.plan).fields
     ]
     assert {each["kind"] for each in entries[0]["expected"]["objects"]} >= {"DaemonSet", "ServiceAccount"}
-    assert entries[1]["update"] == "8d1a-update" and entries[-1]["stage"] == "successful"
+    assert entries[2]["update"] == "8d1a-update" and entries[-1]["stage"] == "successful"
 
 
 def test_what_is_kept_of_an_expectation_is_all_of_it() -> None:
@@ -175,7 +175,7 @@ def test_no_secret_of_an_object_is_kept() -> None:
 
 
 def now_of(case: Case, expected: Expected) -> dict[Named, Any]:
-    found = {named(each): case.world().objects.one(named(each)) for each in expected.objects}
+    found = {named(each): case.objects.one(named(each)) for each in expected.objects}
     return {of: {} if isinstance(doc, Absent) else doc for of, doc in found.items()}
 
 
@@ -195,7 +195,7 @@ def test_who_is_told_to_stop_leaves_it_and_another_look_brings_it_to_its_end() -
     assert ended.stage is Stage.IN_PROGRESS and ended.left == "it was stopped"
     assert {check.verdict for check in ended.checks} == {Verdict.AS_BEFORE}
     case.told = 0
-    again = follow(ended.id, case.following(ready), case.world())
+    again = case.again(ended.id, case.following(ready))
     assert again.whole and not again.differs and len(case.eks.calls) == 1
 
 
@@ -312,9 +312,9 @@ def test_another_look_holds_targets_against_those_before_the_update() -> None:
     left = case.done(bindings=(BINDING,))
     case.told = 0
     health = targets.from_doc(case.journal.entries[0]["health"])
-    again = follow(left.id, case.following(ready), case.world(), health)
+    again = case.again(left.id, case.following(ready), health)
     assert again.differs and (again.health[0].before, again.health[0].now) == (2, 1)
-    unknown = follow(left.id, case.following(ready, bindings=(BINDING,)), case.world())
+    unknown = case.again(left.id, case.following(ready, bindings=(BINDING,)))
     assert unknown.lacks and not unknown.differs and "was not written down" in str(unknown.health[0])
     with pytest.raises((KeyError, TypeError, ValueError)):
         targets.from_doc([{"arn": "arn:tg"}])

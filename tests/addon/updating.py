@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.addon_diff.facts import Asked
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.read import Prepared, prepared
+from kubectl_eksdoc.addon_diff.run import targets
 from kubectl_eksdoc.addon_diff.run.ended import Ended
-from kubectl_eksdoc.addon_diff.run.expectations import expected_of
+from kubectl_eksdoc.addon_diff.run.expectations import expected_of, to_doc
+from kubectl_eksdoc.addon_diff.run.targets import Health
 from kubectl_eksdoc.aws.charts import chart_defaults
+from kubectl_eksdoc.changes.addon_update import AddonUpdate, Following, Ports
+from kubectl_eksdoc.changes.engine import World, carry_out, go_on
 from kubectl_eksdoc.errors import AwsError, ClusterError
-from kubectl_eksdoc.flows.addon_update import Following, World, carry_out
 from kubectl_eksdoc.model.api_objects import Doc, Named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonSide, Issue, Update, UpdateCall, VersionSide
@@ -141,7 +144,7 @@ class FakeObjects:
 
 @dataclass
 class Kept:
-    """An `UpdateJournal` in memory; everything in it is JSON. Mutable."""
+    """A `changes.engine.Journal` in memory; everything in it is JSON. Mutable."""
 
     entries: list[Doc] = field(default_factory=list)
 
@@ -186,18 +189,11 @@ class Case:
         session = Observed(cluster, sees(CLUSTER), self.objects)  # type: ignore[arg-type]
         return prepared(session, side, asked, self.as_asked)
 
-    def world(self) -> World:
-        return World(
-            self.eks,
-            self.objects,
-            self.journal,
-            self.time,
-            self.time.sleep,
-            lambda: self.told,
-            self.lines.append,
-            lambda: self.pods,
-            self.groups,
-        )
+    def world(self, watch_s: float = 1800.0) -> World:
+        return World(self.journal, self.time, self.time.sleep, lambda: self.told, self.lines.append, watch_s)
+
+    def ports(self) -> Ports:
+        return Ports(self.eks, self.objects, lambda: self.pods, self.groups)
 
     def following(self, ready: Prepared, **more: object) -> Following:
         return replace(Following(expected_of(ready.plan, ready.sending.keeps)), **more)  # type: ignore[arg-type]
@@ -207,6 +203,15 @@ class Case:
         values = None if asked.values is None else as_json(asked.values)
         return UpdateCall("vpc-cni", self.to, asked.mode.value, values, "token")
 
-    def done(self, **more: object) -> Ended:
-        ready = self.ready()
-        return carry_out(self.call(ready), {"run": "r-1"}, self.following(ready, **more), self.world())
+    def done(self, watch_s: float = 1800.0, **more: object) -> Ended:
+        ready, world, ports = self.ready(), self.world(watch_s), self.ports()
+        following = self.following(ready, **more)
+        call, health = self.call(ready), following.before(ports)
+        update = AddonUpdate(call, following, ports, world, health)
+        begun = {"run": "r-1", "expected": to_doc(following.expected, call.token), "health": targets.to_doc(health)}
+        return carry_out(update, begun, world)
+
+    def again(self, ident: str, following: Following, health: Mapping[str, Health] = {}) -> Ended:
+        """Another process follows it."""
+        world = self.world()
+        return go_on(AddonUpdate(ident, following, self.ports(), world, health), world)

@@ -13,16 +13,18 @@ import pytest
 from kubectl_eksdoc.aws import ec2
 from kubectl_eksdoc.aws.believing import Believed, believed
 from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
+from kubectl_eksdoc.changes.engine import World as ChangeWorld
+from kubectl_eksdoc.changes.engine import carry_out
+from kubectl_eksdoc.changes.metadata_fix import Ports, fix_of
 from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused
-from kubectl_eksdoc.flows.metadata_fix.carrying_out import carry_out
-from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
-from kubectl_eksdoc.imds_probe.run import Became, Done
+from kubectl_eksdoc.imds_probe.run import Done
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, SaidOptions, TemplateRef
+from kubectl_eksdoc.model.change_journal import Became
 from kubectl_eksdoc.model.metadata import Act, OnInstances, OnTemplate, SetOptions
 from tests.aws.test_live import live, prod
-from tests.flows.metadata_fix.fixed import FakeClasses, Kept
+from tests.changes.fixed import FakeClasses, Kept
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -91,11 +93,10 @@ class Fast:
 
 def carried_out(of: Believed, act: Act, sleep: Callable[[float], object] | None = None) -> Done:
     clock = Fast()
-    aws, unasked = MetadataChanges(of), Unknown("not asked")
-    world = FixWorld(
-        aws, FakeClasses(), Kept(), clock, sleep or clock.sleep, lambda: 0, lambda line: None, lambda group: unasked
-    )
-    return carry_out(act, {"run": "r-1"}, TOKEN, world, watch_s=3000)
+    unasked = Unknown("not asked")
+    world = ChangeWorld(Kept(), clock, sleep or clock.sleep, lambda: 0, lambda line: None, 3000)
+    ports = Ports(MetadataChanges(of), FakeClasses(), lambda group: unasked)
+    return carry_out(fix_of(act, TOKEN, ports, world), {"run": "r-1"}, world)
 
 
 def test_instances_keep_all_but_their_hop_limit(prod: World, of: Believed) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_eksdoc.changes.dns_change import config_map
 from kubectl_eksdoc.coredns_lameduck.run import Logged, Metrics, logged, metrics_of
 from kubectl_eksdoc.embedded.probed import Resolvers
 from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Access, Rule, restricted
@@ -15,7 +16,6 @@ from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.handler import ByHand, Server, serving
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.errors import Drifted, Forbidden
-from kubectl_eksdoc.flows.dns_change import config_map
 from kubectl_eksdoc.kube.core_dns import ResolverPods
 from kubectl_eksdoc.kubernetes.corefile.edits import sums
 from kubectl_eksdoc.kubernetes.corefile.parser import parse

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.addon_diff.judging import calls
+from kubectl_eksdoc.changes.dns_change import not_accepted, resets
 from kubectl_eksdoc.coredns_lameduck.change.change import Change
 from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
-from kubectl_eksdoc.flows.dns_change import not_accepted, resets
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.histories import installed
 from tests.addon.updating import Case

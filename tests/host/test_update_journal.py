@@ -10,27 +10,27 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import LocalJournalError
-from kubectl_eksdoc.host.journals import UPDATES, UpdateJournalFile, changes_folder, read_update, updates
+from kubectl_eksdoc.host.journals import ChangeJournalFile, changes_folder, read_change, runs
 
 ENTRY = {"entry": "begun", "who": "änn"}
 
 
 def test_it_is_made_with_the_first_entry_and_for_its_owner_alone(tmp_path: Path) -> None:
-    folder = changes_folder(UPDATES, {"XDG_STATE_HOME": str(tmp_path)}, "")
-    journal = UpdateJournalFile(folder, "20261122-1")
-    assert not folder.exists() and updates(folder) == ()
+    folder = changes_folder({"XDG_STATE_HOME": str(tmp_path)}, "")
+    journal = ChangeJournalFile(folder, "20261122-1")
+    assert not folder.exists() and runs(folder) == ()
     journal.write(ENTRY)
     journal.write({"entry": "asked"})
     beside = journal.beside(".values.json", "{}")
     for path in (journal.path, beside):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert read_update(folder, "20261122-1") == ({"v": 1, **ENTRY}, {"v": 1, "entry": "asked"})
-    assert updates(folder) == ("20261122-1",) and journal.path.read_bytes().isascii()
+    assert read_change(folder, "20261122-1").entries == ({"v": 1, **ENTRY}, {"v": 1, "entry": "asked"})
+    assert runs(folder) == ("20261122-1",) and journal.path.read_bytes().isascii()
 
 
 def test_a_file_that_was_there_becomes_its_owners_alone(tmp_path: Path) -> None:
     """As one that was copied back, with the rights of any file."""
-    journal, there = UpdateJournalFile(tmp_path, "20261122-1"), tmp_path / "20261122-1.values.json"
+    journal, there = ChangeJournalFile(tmp_path, "20261122-1"), tmp_path / "20261122-1.values.json"
     for path in (journal.path, there):
         path.write_text("")
         path.chmod(0o644)
@@ -40,16 +40,16 @@ def test_a_file_that_was_there_becomes_its_owners_alone(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_names_what_is(tmp_path: Path) -> None:
-    UpdateJournalFile(tmp_path, "20261122-1").write(ENTRY)
+    ChangeJournalFile(tmp_path, "20261122-1").write(ENTRY)
     for name in ("20261122-2", "../20261122-1", ""):
         with pytest.raises(LocalJournalError) as told:
-            read_update(tmp_path, name)
+            read_change(tmp_path, name)
         assert "20261122-1" in told.value.hint
 
 
 def test_where_it_cannot_be_written_nothing_is_said_to_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    journal = UpdateJournalFile(tmp_path / "file", "x")
+    journal = ChangeJournalFile(tmp_path / "file", "x")
     with pytest.raises(LocalJournalError):
         journal.write(ENTRY)
     with pytest.raises(LocalJournalError):
@@ -62,5 +62,5 @@ def test_other_lines_are_left_out(tmp_path: Path, rubbish: bytes) -> None:
     path = tmp_path / "x.jsonl"
     path.unlink(missing_ok=True)
     path.write_bytes(rubbish + b"\n")
-    UpdateJournalFile(tmp_path, "x").write(ENTRY)
-    assert read_update(tmp_path, "x")[-1] == {"v": 1, **ENTRY}
+    ChangeJournalFile(tmp_path, "x").write(ENTRY)
+    assert read_change(tmp_path, "x").entries[-1] == {"v": 1, **ENTRY}

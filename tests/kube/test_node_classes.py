@@ -11,17 +11,17 @@ import pytest
 from kubectl_eksdoc.embedded.serving.access import Rule, restricted
 from kubectl_eksdoc.embedded.serving.handler import ByHand
 from kubectl_eksdoc.errors import Drifted, Forbidden
-from kubectl_eksdoc.flows.metadata_fix.carrying_out import carry_out
-from kubectl_eksdoc.imds_probe.run import Became, class_patch, of_class
+from kubectl_eksdoc.imds_probe.run import class_patch, of_class
 from kubectl_eksdoc.kube.single_objects import LiveNodeClasses
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.change_journal import Became
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.metadata import OnClass
 from kubectl_eksdoc.wiring.changes import node_classes_of
+from tests.changes.fixed import Case
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
-from tests.flows.metadata_fix.fixed import TOKEN, Case
 from tests.kube.classes import served_classes
 
 ACT = OnClass("default", 1, 2, ("n0",))
@@ -65,7 +65,7 @@ def test_a_fix_is_carried_out_on_it(tmp_path: Path) -> None:
     with cluster(tmp_path) as opened:
         case = Case(ACT)
         case.classes = opened(worlds.ADMIN_TOKEN)  # type: ignore[assignment]
-        assert carry_out(ACT, {"run": "r-1"}, TOKEN, case.world()).whole
+        assert case.done().whole
 
 
 def test_what_is_not_there_and_what_may_not_be(tmp_path: Path) -> None:

@@ -19,9 +19,7 @@ from kubectl_eksdoc.wiring.names import (
     OFFLINE,
     Asked,
     Beside,
-    addon_updates_here,
-    dns_changes_here,
-    metadata_fixes_here,
+    changes_here,
     names_of,
     runs_here,
 )
@@ -191,9 +189,7 @@ def test_the_demo(kind: Kind, tmp_path: Path) -> None:
 def test_what_was_begun_on_this_machine(tmp_path: Path) -> None:
     for folder, read in (
         ("runs", runs_here),
-        ("addon-updates", addon_updates_here),
-        ("metadata-fixes", metadata_fixes_here),
-        ("dns-changes", dns_changes_here),
+        ("changes", changes_here),
     ):
         assert read({}, str(tmp_path)) == () == read({}, "")
         there = tmp_path / ".local" / "state" / "eksdoc" / folder

@@ -19,15 +19,16 @@ WATCH_FOR_S = 1800.0
 @dataclass(frozen=True, slots=True)
 class Apply:
     """`expect` None: no number of changes was named. `accepted`: codes of what may be unknown. `resume`: the id of an
-    update that was asked for before, "" for a new one."""
+    update that was sent before, "" for a new one; `undo`: of one that this update reverts."""
 
-    dry: bool
-    as_asked: bool
-    yes: bool
-    expect: int | None
-    accepted: tuple[str, ...]
-    watch_s: float
-    resume: str
+    dry: bool = False
+    as_asked: bool = False
+    yes: bool = False
+    expect: int | None = None
+    accepted: tuple[str, ...] = ()
+    watch_s: float = WATCH_FOR_S
+    resume: str = ""
+    undo: str = ""
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -89,8 +90,7 @@ def apply_from(args: argparse.Namespace) -> Apply | None:
         args.resume,
     )
     if not args.apply:
-        usual = Apply(False, False, False, None, (), WATCH_FOR_S, "")
-        if found != usual:
+        if found != Apply():
             raise UsageError("flags that carry an update out are given without --apply", "Add --apply if you mean it.")
         return None
     if dry == "server":

@@ -1,28 +1,34 @@
-"""``addon-diff --apply``: what is sent is shown, typed back, read again, written down, asked for, and followed."""
+"""``addon-diff --apply``: what is sent is shown, typed back, read again, written down, sent, and followed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.cli import applying as shared
 from kubectl_eksdoc.cli import exits, opening, rights
+from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.addon import following
-from kubectl_eksdoc.cli.addon.apply_options import Apply
+from kubectl_eksdoc.cli.addon.apply_options import WATCH_FOR_S, Apply
 from kubectl_eksdoc.cli.addon.confirming import ASKS_EKS_NOTHING, confirm, still
 from kubectl_eksdoc.cli.addon.request import Request
+from kubectl_eksdoc.cli.applying import Again, Proposal
 from kubectl_eksdoc.cli.run.allowed import check_writable
-from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
+from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.addon_diff.read import Prepared
-    from kubectl_eksdoc.host.journals import UpdateJournalFile
-    from kubectl_eksdoc.render.addon_update import UpdateView
+    from kubectl_eksdoc.addon_diff.run.ended import Ended
+    from kubectl_eksdoc.host.journals import ChangeJournalFile
+    from kubectl_eksdoc.render.addon_update.report import UpdateReport
     from kubectl_eksdoc.session.session import ClusterSession
-    from kubectl_eksdoc.wiring.runs import Keeping
 
 COMMAND = "addon-diff --apply"
+_DRIFTED = "the add-on is not as it was when the plan was shown"
+_DEMO = "--demo --apply --dry-run shows what would be sent for the built-in cluster."
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +38,6 @@ class _Asking:
     request: Request
     apply: Apply
     around: Surroundings
-
-    @property
-    def output(self) -> str:
-        return self.request.options.output
 
     def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
         if self.request.source.demo:
@@ -48,70 +50,53 @@ def applying(request: Request, apply: Apply, around: Surroundings) -> Answer:
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
-    from kubectl_eksdoc.render.addon_update import FORMATS
+    from kubectl_eksdoc.addon_diff.read import NEEDS
+    from kubectl_eksdoc.render.addon_update.report import UpdateReport
 
-    FORMATS.check(request.options.output)
-    _check_source(request, apply)
+    UpdateReport.check(request.options.output)
+    shared.check_live(request.source, apply.dry, _DEMO)
     if not (apply.dry or apply.resume):
         check_writable(around.environ, COMMAND, "addon-diff without --apply reads only")
     asking = _Asking(request, apply, around)
     try:
-        session = _opened(asking)
-        if apply.resume:
-            return following.resumed(request, apply, session, asking.reached_by(session), around)
-        return _applied(asking, session)
+        session = opening.opened(request, around, NEEDS)
+        opening.told(session, request.options, around)
+        return _resumed(asking, session) if apply.resume else _applied(asking, session)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
 
 
-def _check_source(request: Request, apply: Apply) -> None:
-    source = request.source
-    if source.live or (source.demo and apply.dry):
-        return
-    what = "--demo" if source.demo else "--snapshot"
-    raise UsageError(
-        f"--apply is of the live cluster: {what} does not go with it",
-        "--demo --apply --dry-run shows what would be sent for the built-in cluster."
-        if source.demo
-        else "Leave --apply out to see what the snapshot shows.",
-    )
+def again(change: Again, around: Surroundings) -> Answer:
+    """As `applying`."""
+    from kubectl_eksdoc.wiring.changes import saved_change
 
-
-def _opened(asking: _Asking) -> ClusterSession:
-    from kubectl_eksdoc.addon_diff.read import NEEDS
-
-    session = opening.opened(asking.request, asking.around, NEEDS)
-    opening.told(session, asking.request.options, asking.around)
-    return session
+    saved = saved_change(around.edges.keeping(change.id, "", around.environ))
+    watch_s = change.watch_s or WATCH_FOR_S
+    given = change.given
+    if not change.undo:
+        request = Request(change.options, change.source, saved.text("call", "addon"), "", "NONE", None)
+        return applying(request, Apply(watch_s=watch_s, resume=change.id), around)
+    addon, version, values = following.undoing(saved, around)
+    request = Request(change.options, change.source, addon, version, "NONE", values)
+    dry = change.dry != "none"
+    return applying(request, Apply(dry, yes=given.yes, expect=given.expect, watch_s=watch_s, undo=change.id), around)
 
 
 def _applied(asking: _Asking, session: ClusterSession) -> Answer:
-    from kubectl_eksdoc.addon_diff.run.guards import acknowledgement, is_nothing, to_acknowledge
-    from kubectl_eksdoc.host.journals import UPDATES
-    from kubectl_eksdoc.wiring.changes import journal_of
-
-    around, apply = asking.around, asking.apply
+    around, options = asking.around, asking.request.options
+    if asking.apply.undo:
+        shared.saved(asking.apply.undo, (ADDON_UPDATE, DNS_CHANGE), session, around)
+    written = shared.new_journal(around)
     ready = _prepared(asking, session)
-    keeping = around.edges.keeping(around.edges.new_run_id(around.now()), "", around.environ)
-    journal = None if apply.dry else journal_of(keeping, UPDATES)
-    view = _view(asking, session, ready, journal, keeping)
-    if apply.dry:
+    report = _report(asking, session, ready, written)
+    if asking.apply.dry:
+        from kubectl_eksdoc.cli.addon.forecast import code
+
         around.note(ASKS_EKS_NOTHING)
-        return Answer(_rendered(asking, view), _dry_code(ready))
-    say(around.stderr, f"{_preview(asking, view)}\n")
-    if is_nothing(ready.plan):
-        around.note("nothing is sent: neither version nor values are others, and nothing would change")
-        return Answer(_as_data(asking, view))
-    if ready.guards:
-        around.note(f"nothing is sent: {'; '.join(guard.why for guard in ready.guards)}")
-        return Answer(_as_data(asking, view), exits.FAILS)
-    weighty = to_acknowledge(ready.plan)
-    confirm(session.believed.cluster.name, acknowledgement(ready.plan), view.changes, weighty, apply, around.ask)
-    again = session.reobserve()
-    _check_same(session, ready, again, _prepared(asking, again))
-    assert journal is not None, "it is no dry run"
-    words = asking.reached_by(session)
-    return following.carried_out(asking.request, apply, again, ready, view, (keeping, journal), words, around)
+        failing = exits.FAILS if ready.guards else code((ready.plan,))
+        return Answer(looks.answered(report, options, around), failing)
+    found = shared.confirmed(partial(_proposal, asking, written), session, _DRIFTED, options, around)
+    return found if isinstance(found, Answer) else _carried_out(asking, found, ready, report, written)
 
 
 def _prepared(asking: _Asking, session: ClusterSession) -> Prepared:
@@ -125,24 +110,35 @@ def _prepared(asking: _Asking, session: ClusterSession) -> Prepared:
     return prepared(session, side, Asked(Mode(request.mode), values), asking.apply.as_asked)
 
 
-def _check_same(then: ClusterSession, shown: Prepared, again: ClusterSession, now: Prepared) -> None:
-    if then.believed.cluster.arn != again.believed.cluster.arn or shown.same != now.same:
-        raise Drifted(
-            "the add-on is not as it was when the plan was shown",
-            ("Nothing was sent. Another client changed it, its values or its fields meanwhile: check again."),
-        )
+def _proposal(asking: _Asking, written: ChangeJournalFile, session: ClusterSession) -> Proposal:
+    from kubectl_eksdoc.addon_diff.run.guards import acknowledgement, is_nothing, to_acknowledge
+
+    ready = _prepared(asking, session)
+    report, refused = _report(asking, session, ready, written), None
+    if is_nothing(ready.plan):
+        refused = "nothing is sent: neither version nor values are others, and nothing would change", exits.CLEAN
+    elif ready.guards:
+        refused = f"nothing is sent: {'; '.join(guard.why for guard in ready.guards)}", exits.FAILS
+    typed = partial(
+        confirm,
+        session.believed.cluster.name,
+        acknowledgement(ready.plan),
+        report.changes,
+        to_acknowledge(ready.plan),
+        asking.apply,
+        asking.around.ask,
+    )
+    return Proposal(report, ready.same, typed, refused)
 
 
-def _view(
-    asking: _Asking, session: ClusterSession, ready: Prepared, journal: UpdateJournalFile | None, keeping: Keeping
-) -> UpdateView:
+def _report(asking: _Asking, session: ClusterSession, ready: Prepared, written: ChangeJournalFile) -> UpdateReport:
     from kubectl_eksdoc.addon_diff.judging import calls
     from kubectl_eksdoc.addon_diff.run.guards import changing, to_acknowledge
-    from kubectl_eksdoc.render.addon_update import Sent, UpdateView
-    from kubectl_eksdoc.render.addon_update.commands import way_back_text
+    from kubectl_eksdoc.render.addon_update.commands import Sent, way_back_text
+    from kubectl_eksdoc.render.addon_update.report import UpdateReport
 
-    facts, what = ready.plan.facts, ready.sending
-    file = "" if journal is None else str(following.values_file(journal))
+    facts, what, apply, eks = ready.plan.facts, ready.sending, asking.apply, session.believed.cluster
+    file = "" if apply.dry else str(following.values_file(written))
     sent = Sent(
         facts.addon.name,
         facts.addon.version,
@@ -151,58 +147,78 @@ def _view(
         what.asked.values,
         tuple(calls(change.field) for change in what.keeps),
     )
-    return UpdateView(
-        sent,
-        session.cluster,
-        _given(asking),
-        ready.plan,
-        len(changing(ready.plan)),
-        ready.guards,
-        tuple(still(to_acknowledge(ready.plan), asking.apply.accepted)),
-        way_back_text(
-            ready.back, session.believed.cluster.name, session.believed.cluster.region, file, asking.reached_by(session)
-        ),
-        run="" if journal is None else keeping.run,
-        recognised=session.recognised,
-    )
-
-
-def _given(asking: _Asking) -> dict[str, object]:
-    apply = asking.apply
-    said: dict[str, object] = {
+    flags = {
         "apply": True,
         "dry-run": apply.dry,
         "as-asked": apply.as_asked,
         "accept-unknown": list(apply.accepted),
+        "undo": apply.undo,
     }
-    return asking.request.given | {name: value for name, value in said.items() if value}
+    return UpdateReport(
+        sent,
+        session.cluster,
+        asking.request.given | {name: value for name, value in flags.items() if value},
+        ready.plan,
+        len(changing(ready.plan)),
+        ready.guards,
+        tuple(still(to_acknowledge(ready.plan), apply.accepted)),
+        way_back_text(ready.back, eks.name, eks.region, file, asking.reached_by(session)),
+        run="" if apply.dry else written.id,
+        recognised=session.recognised,
+    )
 
 
-def _rendered(asking: _Asking, view: UpdateView) -> str:
-    from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.render.addon_update import FORMATS
+def _carried_out(
+    asking: _Asking, session: ClusterSession, ready: Prepared, report: UpdateReport, written: ChangeJournalFile
+) -> Answer:
+    """
+    Raises:
+        JournalError: it cannot be written down; nothing was sent.
+        AwsError: EKS does not take it.
+    """
+    from kubectl_eksdoc.addon_diff.run.expectations import expected_of
+    from kubectl_eksdoc.changes.addon_update import AddonUpdate
 
-    around = asking.around
-    look = looks.decide(asking.request.options, around.stdout, around.environ)
-    return FORMATS.render(view, asking.output, look)
-
-
-def _as_data(asking: _Asking, view: UpdateView) -> str:
-    """Nothing on stdout for who reads a table: it was shown on stderr."""
-    return _rendered(asking, view) if asking.output in ("json", "yaml") else ""
-
-
-def _preview(asking: _Asking, view: UpdateView) -> str:
-    """Before anything is asked; it is no answer, so it goes to stderr."""
-    from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.render.addon_update import FORMATS
-
-    around = asking.around
-    look = looks.decide(asking.request.options, around.stderr, around.environ)
-    return FORMATS.render(view, "wide" if asking.output == "wide" else "table", look)
+    apply, around = asking.apply, asking.around
+    call, expected = following.call_of(ready, written), expected_of(ready.plan, ready.sending.keeps)
+    with following.edges(asking.request, apply.watch_s, session, expected, written, around) as (what, ports, world):
+        update = AddonUpdate(call, what, ports, world, what.before(ports))
+        first = following.begun(ADDON_UPDATE, call, update, session, ready, report, written, around)
+        around.note("from here on EKS does it: Ctrl-C stops only that it is followed")
+        ended = shared.carried(update, first, world, written, around, apply.undo)
+    return _answer(asking, session, replace(report, journal=str(written.path)), ended)
 
 
-def _dry_code(ready: Prepared) -> int:
-    from kubectl_eksdoc.cli.addon.forecast import code
+def _resumed(asking: _Asking, session: ClusterSession) -> Answer:
+    """An update that was sent before.
 
-    return exits.FAILS if ready.guards else code((ready.plan,))
+    Raises:
+        LocalJournalError: this machine has no journal of it, or it was never sent.
+        Drifted: it is of another cluster or add-on.
+    """
+    from kubectl_eksdoc.changes.engine import go_on
+    from kubectl_eksdoc.render.addon_update.report import UpdateReport
+
+    request, apply, around = asking.request, asking.apply, asking.around
+    saved = shared.saved(apply.resume, (ADDON_UPDATE,), session, around)
+    following.check_addon(saved, request.addon)
+    with following.again(request, apply.watch_s, saved, session, around) as (update, world):
+        ended = go_on(update, world, saved.past)
+    sent, back = following.sent_before(saved)
+    options = request.given | {"apply": True, "resume": saved.id}
+    changes = saved.begun.get("changes", 0)
+    report = UpdateReport(sent, session.cluster, options, changes=changes, back=back, recognised=session.recognised)
+    return _answer(asking, session, following.with_run(report, shared.journal(saved.id, around)), ended)
+
+
+def _answer(asking: _Asking, session: ClusterSession, report: UpdateReport, ended: Ended) -> Answer:
+    from kubectl_eksdoc.render.addon_update.commands import look_again
+
+    around, eks = asking.around, session.believed.cluster
+    if not ended.stage.ended or ended.left:
+        around.note("look again:")
+        words = asking.reached_by(session)
+        for line in look_again(asking.request.addon, report.run, ended.id, eks.name, eks.region, words):
+            around.note(f"  {line}")
+    done = replace(report, ended=ended)
+    return Answer(looks.answered(done, asking.request.options, around), shared.code(ended))

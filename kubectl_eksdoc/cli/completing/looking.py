@@ -11,6 +11,7 @@ from kubectl_eksdoc.cli.completing.candidates import for_command
 from kubectl_eksdoc.cli.completing.cursor import Cursor
 from kubectl_eksdoc.cli.completing.sources import FORMATS, Own
 from kubectl_eksdoc.cli.flags import HONOURED, Takes
+from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.names import Kind, Name
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -97,12 +98,13 @@ def _of_kubeconfig(name: str) -> Callable[[Looking, Cursor], Iterable[Name]]:
     return read
 
 
-def _of_journals(name: str) -> Callable[[Looking, Cursor], Iterable[Name]]:
-    def read(looking: Looking, cursor: Cursor) -> Iterable[Name]:
-        from kubectl_eksdoc.wiring import names
+def _of_journals(*kinds: str) -> Callable[[Looking, Cursor], Iterable[Name]]:
+    """Of changes of these kinds, or of all."""
 
-        found: Iterable[Name] = getattr(names, name)(looking.environ, looking.home)
-        return found
+    def read(looking: Looking, cursor: Cursor) -> Iterable[Name]:
+        from kubectl_eksdoc.wiring.names import changes_here
+
+        return changes_here(looking.environ, looking.home, kinds)
 
     return read
 
@@ -161,6 +163,16 @@ def _addons(looking: Looking, cursor: Cursor) -> Iterable[Name]:
         yield Name(name, ", ".join(filter(None, about)))
 
 
+def _verbs(looking: Looking, cursor: Cursor) -> Iterable[Name]:
+    from kubectl_eksdoc.cli.changes import VERBS
+
+    return () if cursor.names else map(Name, VERBS)
+
+
+def _after_verb(looking: Looking, cursor: Cursor) -> Iterable[Name]:
+    return _of_journals()(looking, cursor) if cursor.names else ()
+
+
 def _none(looking: Looking, cursor: Cursor) -> Iterable[Name]:
     return ()
 
@@ -180,7 +192,9 @@ _OWN: Mapping[Own, Callable[[Looking, Cursor], Iterable[Name]]] = {
     Own.MINORS: _minors,
     Own.VERSIONS: _versions,
     Own.ADDONS: _addons,
-    Own.ADDON_UPDATES: _of_journals("addon_updates_here"),
-    Own.METADATA_FIXES: _of_journals("metadata_fixes_here"),
-    Own.DNS_CHANGES: _of_journals("dns_changes_here"),
+    Own.ADDON_UPDATES: _of_journals(ADDON_UPDATE),
+    Own.METADATA_FIXES: _of_journals(METADATA_FIX),
+    Own.DNS_CHANGES: _of_journals(DNS_CHANGE),
+    Own.CHANGES: _after_verb,
+    Own.CHANGE_VERBS: _verbs,
 }

@@ -32,6 +32,8 @@ class Own(Enum):
     ADDON_UPDATES = "updates of add-ons that were begun on this machine"
     METADATA_FIXES = "fixes that were begun on this machine"
     DNS_CHANGES = "changes of CoreDNS that were begun on this machine"
+    CHANGES = "changes that were begun on this machine"
+    CHANGE_VERBS = "what can be done with them"
     COMMANDS = "words of commands that have rights"
 
 
@@ -234,13 +236,14 @@ NAMES: Mapping[str, Named] = {
     "addon-diff": Named((Takes(Own.ADDONS),)),
     "imds-probe": Named((Takes(Kind.PODS, before="pod/"), Takes(Kind.NODES, before="node/")), _MANY),
     "snapshot": Named((_FILE,)),
+    "changes": Named((Takes(Own.CHANGE_VERBS), Takes(Own.CHANGES)), 2),
     "permissions": Named((Takes(Own.COMMANDS),), _MANY),
 }
 """By command; a flag behind it stands for the command with that flag, and comes first. Others name nothing."""
 
 _RUNS = "render.run.report.RunReport"
 _FLEET = "render.fleet.report.FleetReport"
-_ADDON_UPDATE = "render.addon_update.FORMATS"
+_ADDON_UPDATE = "render.addon_update.report.UpdateReport"
 _ADDON_AFTER = "render.addon.after.AfterReport"
 _DNS_CHANGE = "render.dns_change.report.DnsChangeReport"
 
@@ -263,7 +266,7 @@ FORMATS: Mapping[str, str] = {
     "addon-diff --tf-plan": "render.addon.report.TerraformReport",
     "addon-diff": "render.addon.report.AddonReport",
     "imds-probe --fleet": _FLEET,
-    "imds-probe --apply": "render.metadata_fix.FORMATS",
+    "imds-probe --apply": "render.metadata_fix.report.FixReport",
     "imds-probe --active": "render.metadata_probe.report.ActiveReport",
     "imds-probe": "render.metadata.report.ImdsReport",
     "coredns-lameduck --measure": "render.dns_measure.report.MeasureReport",
@@ -273,6 +276,7 @@ FORMATS: Mapping[str, str] = {
     "coredns-lameduck --resume": _DNS_CHANGE,
     "coredns-lameduck": "render.dns.report.LameduckReport",
     "interruption": "render.interruption.report.InterruptionReport",
+    "changes": "render.changes.ChangesReport",
     "snapshot": "render.snapshot.SnapshotReport",
     "permissions --check": "render.permissions.report.HeldReport",
     "permissions": "render.permissions.report.PermissionsReport",

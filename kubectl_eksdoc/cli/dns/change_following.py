@@ -1,90 +1,126 @@
-"""A change of CoreDNS that this process makes, or looks at again: written down, sent, and looked at in each pod."""
+"""A change of CoreDNS that this process sends, or follows again: its journal, its edges, and what its pods say."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli import applying, exits
 from kubectl_eksdoc.cli.addon import following
-from kubectl_eksdoc.cli.addon.apply_options import Apply
-from kubectl_eksdoc.cli.addon.request import Request as AddonRequest
 from kubectl_eksdoc.cli.dns.change_options import Asking, DnsApply, rendered
 from kubectl_eksdoc.cli.dns.request import ADDON, NAME
 from kubectl_eksdoc.cli.surroundings import Answer
-from kubectl_eksdoc.errors import AwsError, Drifted, EksdocError, JournalError, LocalJournalError
+from kubectl_eksdoc.errors import AwsError, LocalJournalError
 from kubectl_eksdoc.model import permissions
+from kubectl_eksdoc.model.change_journal import DNS_CHANGE, Past
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.addon_diff.run.ended import Ended
+    from kubectl_eksdoc.changes.dns_change import After, DnsDone, Looking, Ready
     from kubectl_eksdoc.coredns_lameduck.read import Verifying
-    from kubectl_eksdoc.coredns_lameduck.run import Verified
-    from kubectl_eksdoc.flows.dns_change import Ready
-    from kubectl_eksdoc.host.journals import UpdateJournalFile
+    from kubectl_eksdoc.host.journals import ChangeJournalFile
     from kubectl_eksdoc.model.api_objects import Doc
     from kubectl_eksdoc.model.asked import Unknown
+    from kubectl_eksdoc.model.change_journal import SavedChange
     from kubectl_eksdoc.model.pods import Pod
-    from kubectl_eksdoc.render.addon_update import UpdateView
     from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
     from kubectl_eksdoc.session.session import ClusterSession
-    from kubectl_eksdoc.wiring.runs import Keeping
 
 _MAP = ".configmap-of-before.json"
 
 
-@dataclass(frozen=True, slots=True)
-class After:
-    """The new Corefile as a journal has it: `text` as it may be printed, "" for none, and the `sums` by which CoreDNS
-    calls the whole one."""
-
-    text: str = ""
-    sums: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, text: str) -> After:
-        from kubectl_eksdoc.kubernetes.corefile.edits import sums
-        from kubectl_eksdoc.kubernetes.corefile.parser import parse
-        from kubectl_eksdoc.kubernetes.keeping import printed_corefile
-        from kubectl_eksdoc.model.coredns import Corefile
-
-        corefile = parse(text)
-        return cls(printed_corefile(text), sums(corefile) if isinstance(corefile, Corefile) else ())
-
-    @classmethod
-    def from_doc(cls, doc: Doc) -> After:
-        text = str(doc.get("corefile", ""))
-        if text and "sums" not in doc:  # of a version that wrote the whole one down
-            return cls.of(text)
-        return cls(text, tuple(map(str, doc.get("sums", ()))))
-
-
 def carried_out(
-    asking: Asking, apply: DnsApply, session: ClusterSession, ready: Ready, view: DnsChangeReport
+    asking: Asking, apply: DnsApply, session: ClusterSession, ready: Ready, report: DnsChangeReport
 ) -> Answer:
     """
     Raises:
         JournalError: it cannot be written down; nothing was sent.
         AwsError, ClusterError: it is not taken.
     """
+    from kubectl_eksdoc.changes.dns_change import After, Looking
     from kubectl_eksdoc.coredns_lameduck.read import failed_before
 
-    around = asking.around
-    keeping = around.edges.keeping(around.edges.new_run_id(around.now()), "", around.environ)
-    texts = ready.change.corefile
+    written, change = applying.new_journal(asking.around), ready.change
+    texts = change.corefile
     after = After.of(texts.after) if texts is not None and not texts.same else After()
-    with _looking(asking, after.text) as looking:
-        failed = failed_before(looking) if after.text else {}
-        begun_s = looking.clock.monotonic()
+    with _pods(asking, after.text) as pods:
+        failed = failed_before(pods) if after.text else {}
+        rolled = change.affinity is not None and change.managed
+        reloads = texts is None or texts.reloads
+        looking = Looking(after, failed, pods.clock.monotonic(), pods, apply.verify_s, reloads, rolled)
         more = {"dns": {"corefile": after.text, "sums": list(after.sums), "failed": dict(failed)}}
-        if ready.change.managed:
-            done = _updated(asking, apply, session, ready, view, keeping, more)
-        else:
-            done = _applied(asking, apply, session, ready, view, keeping, more)
-        return _looked_at(asking, apply, session, done, after, failed, begun_s, looking)
+        report = replace(report, run=written.id, journal=str(written.path))
+        send = _updated if change.managed else _applied
+        done, report = send(asking, apply, session, ready, report, written, looking, more)
+    return _answer(asking, apply, session, report, done)
+
+
+def _updated(
+    asking: Asking,
+    apply: DnsApply,
+    session: ClusterSession,
+    ready: Ready,
+    report: DnsChangeReport,
+    written: ChangeJournalFile,
+    looking: Looking,
+    more: Doc,
+) -> tuple[DnsDone, DnsChangeReport]:
+    from kubectl_eksdoc.addon_diff.run.expectations import expected_of
+    from kubectl_eksdoc.addon_diff.run.guards import changing
+    from kubectl_eksdoc.changes.addon_update import AddonUpdate
+    from kubectl_eksdoc.changes.dns_change import DnsChange
+    from kubectl_eksdoc.render.addon_update.commands import Sent, way_back_text
+    from kubectl_eksdoc.render.addon_update.report import UpdateReport
+
+    update, around, eks = ready.update, asking.around, session.believed.cluster
+    assert update is not None, "it is the add-on's"
+    plan, version, file = update.plan, ready.change.version, str(following.values_file(written))
+    back = way_back_text(update.back, eks.name, eks.region, file, asking.reached_by(session))
+    sent = Sent(ADDON, version, version, report.mode, report.values)
+    shown = UpdateReport(sent, session.cluster, report.options, plan, len(changing(plan)), back=back)
+    call, expected = following.call_of(update, written), expected_of(plan, update.sending.keeps)
+    with following.edges(asking.request, apply.watch_s, session, expected, written, around) as (what, ports, world):
+        kind = AddonUpdate(call, what, ports, world, what.before(ports))
+        first = following.begun(DNS_CHANGE, call, kind, session, update, shown, written, around, **more)
+        around.note("from here on EKS does it: Ctrl-C stops only that it is followed")
+        try:
+            done = applying.carried(DnsChange(kind, looking), first, world, written, around, apply.undo)
+        except AwsError:
+            if written.path.exists():
+                around.note(f"journal {written.path}; look again: {_again(asking, session, written.id)}")
+            raise
+    return done, report if isinstance(back, str) else replace(report, back=back.commands)
+
+
+def _applied(
+    asking: Asking,
+    apply: DnsApply,
+    session: ClusterSession,
+    ready: Ready,
+    report: DnsChangeReport,
+    written: ChangeJournalFile,
+    looking: Looking,
+    more: Doc,
+) -> tuple[DnsDone, DnsChangeReport]:
+    from kubectl_eksdoc.changes.dns_change import DnsChange, MapApply, config_map
+    from kubectl_eksdoc.render.addon.commands import as_json
+    from kubectl_eksdoc.render.dns_change.commands import back_of_map
+    from kubectl_eksdoc.wiring.changes import maps_of
+
+    texts = ready.change.corefile
+    assert texts is not None, "something is applied"
+    file = written.beside(_MAP, as_json(config_map(texts.before)) + "\n")
+    back = back_of_map(str(file), asking.kubectl(session))
+    what, around = "Corefile of kube-system/coredns", asking.around
+    first = applying.begun(DNS_CHANGE, what, written.id, session, around, **more, wayBack=list(back))
+    maps = maps_of(asking.request.options.connection)
+    with applying.world(written, apply.watch_s, around) as world:
+        kind = DnsChange(MapApply(ready.config, apply.force, maps), looking)
+        done = applying.carried(kind, first, world, written, around, apply.undo)
+    return done, replace(report, back=back, applied=True)
 
 
 def tried(asking: Asking, apply: DnsApply, ready: Ready) -> tuple[bool, str]:
@@ -104,133 +140,16 @@ def tried(asking: Asking, apply: DnsApply, ready: Ready) -> tuple[bool, str]:
     return True, "the server would take it"
 
 
-def _updated(
-    asking: Asking,
-    apply: DnsApply,
-    session: ClusterSession,
-    ready: Ready,
-    view: DnsChangeReport,
-    keeping: Keeping,
-    more: Doc,
-) -> DnsChangeReport:
-    from kubectl_eksdoc.addon_diff.run.guards import changing
-    from kubectl_eksdoc.host.journals import UPDATES
-    from kubectl_eksdoc.render.addon_update import Sent, UpdateView
-    from kubectl_eksdoc.render.addon_update.commands import way_back_text
-    from kubectl_eksdoc.wiring.changes import journal_of
-
-    assert ready.update is not None, "it is the add-on's"
-    journal, plan, version = journal_of(keeping, UPDATES), ready.update.plan, ready.change.version
-    words, file = asking.reached_by(session), str(following.values_file(journal))
-    back = way_back_text(ready.update.back, session.believed.cluster.name, session.believed.cluster.region, file, words)
-    sent = Sent(ADDON, version, version, view.mode, view.values)
-    shown = UpdateView(sent, session.cluster, view.options, plan, len(changing(plan)), back=back, run=keeping.run)
-    request, how = _as_addon(asking, view.mode), _as_update(apply)
-    try:
-        made, ended = following.carry(
-            request, how, session, ready.update, shown, (keeping, journal), asking.around, more
-        )
-    except AwsError:
-        if journal.path.exists():
-            asking.around.note(f"journal {journal.path}; look again: {_again(asking, session, keeping.run)}")
-        raise
-    lines = () if isinstance(back, str) else back.commands
-    return replace(view, ended=ended, run=keeping.run, journal=made.journal, back=lines or view.back)
-
-
-def _applied(
-    asking: Asking,
-    apply: DnsApply,
-    session: ClusterSession,
-    ready: Ready,
-    view: DnsChangeReport,
-    keeping: Keeping,
-    more: Doc,
-) -> DnsChangeReport:
-    from kubectl_eksdoc.flows.dns_change import config_map
-    from kubectl_eksdoc.host.journals import DNS
-    from kubectl_eksdoc.model.api_objects import Conflicting
-    from kubectl_eksdoc.render.addon.commands import as_json
-    from kubectl_eksdoc.render.dns_change.commands import back_of_map
-    from kubectl_eksdoc.wiring.changes import journal_of, maps_of
-
-    texts, config = ready.change.corefile, ready.config
-    assert texts is not None and config is not None, "something is applied"
-    around, journal = asking.around, journal_of(keeping, DNS)
-    file = journal.beside(_MAP, as_json(config_map(texts.before)) + "\n")
-    back = back_of_map(str(file), asking.kubectl(session))
-    journal.write({"entry": "begun", **_begun(asking, session, keeping), **more, "wayBack": list(back)})
-    around.note(f"run {keeping.run}, journal {journal.path}")
-    try:
-        found = maps_of(asking.request.options.connection).apply(config, apply.force)
-    except EksdocError as error:
-        _note(asking, journal, {"entry": "refused", "why": str(error)})
-        raise
-    if isinstance(found, Conflicting):
-        who = "; ".join(f"{each.field} is {each.owner}'s" for each in found.conflicts)
-        _note(asking, journal, {"entry": "refused", "why": who})
-        raise Drifted(f"another client has changed the Corefile since: {who}", "Nothing was changed. Look again.")
-    _note(asking, journal, {"entry": "applied"})
-    return replace(view, applied=True, run=keeping.run, journal=str(journal.path), back=back)
-
-
-def _note(asking: Asking, journal: UpdateJournalFile, entry: Doc) -> None:
-    """What has happened is told all the same where it cannot be written down."""
-    try:
-        journal.write(entry)
-    except JournalError as error:
-        asking.around.note(f"the journal lacks what came then: {error.message}")
-
-
-def _begun(asking: Asking, session: ClusterSession, keeping: Keeping) -> Doc:
-    from kubectl_eksdoc.render.text import rfc3339
-
-    return {
-        "run": keeping.run,
-        "at": rfc3339(asking.around.now()),
-        "tool": __version__,
-        "who": f"{keeping.who}@{keeping.host}",
-        "cluster": {
-            "name": session.believed.cluster.name,
-            "arn": session.believed.cluster.arn,
-            "context": session.cluster.identity.context,
-        },
-    }
-
-
-def _looked_at(
-    asking: Asking,
-    apply: DnsApply,
-    session: ClusterSession,
-    view: DnsChangeReport,
-    after: After,
-    failed: Mapping[str, float | None],
-    begun_s: float,
-    looking: Verifying,
-) -> Answer:
-    """After the change: what pods say of the new Corefile `after`."""
-    from kubectl_eksdoc.coredns_lameduck.change.lameduck import has_reload
-    from kubectl_eksdoc.coredns_lameduck.read import verified
-    from kubectl_eksdoc.coredns_lameduck.run import Wanted, judged
+def _answer(asking: Asking, apply: DnsApply, session: ClusterSession, report: DnsChangeReport, done: DnsDone) -> Answer:
     from kubectl_eksdoc.model.commands import Reach
     from kubectl_eksdoc.model.findings import reached
 
-    ended = view.ended
-    undone = ended is not None and not ended.whole  # whoever has stopped to follow it looks at no pods either
-    change = view.change
-    reloads = change.corefile.reloads if change is not None and change.corefile else has_reload(after.text)
-    seen: Verified | None = None
-    if after.text and reloads and not undone:
-        asking.around.note("now each pod is asked whether it has taken the new Corefile up; Ctrl-C only stops that")
-        seen = verified(Wanted(after.sums, failed), begun_s, looking, apply.verify_s)
-    rolled = change is not None and change.affinity is not None and change.managed
     reach = Reach(asking.reached_by(session), asking.kubectl(session), asking.reached_by(session))
-    told = judged(seen, reloads or not after.text, rolled) if not undone else ()
-    found = tuple(reached(each, reach) for each in told)
-    done = replace(view, verified=seen, after=found)
-    if (seen is not None and seen.left) or (ended is not None and ended.left):
-        asking.around.note(f"look again: {_again(asking, session, view.run)}")
-    return Answer(rendered(asking, done), code(done, apply))
+    found = tuple(reached(each, reach) for each in done.findings)
+    report = replace(report, ended=done.ended, verified=done.verified, after=found)
+    if done.left:
+        asking.around.note(f"look again: {_again(asking, session, report.run)}")
+    return Answer(rendered(asking, report), code(report, apply))
 
 
 def code(view: DnsChangeReport, apply: DnsApply) -> int:
@@ -259,7 +178,7 @@ def _lacks(ended: Ended, apply: DnsApply) -> bool:
 
 
 @contextmanager
-def _looking(asking: Asking, text: str) -> Iterator[Verifying]:
+def _pods(asking: Asking, text: str) -> Iterator[Verifying]:
     from kubectl_eksdoc.coredns_lameduck.read import NO_METRICS, Verifying
     from kubectl_eksdoc.coredns_lameduck.run import metrics_port
     from kubectl_eksdoc.kube.core_dns import ResolverPods
@@ -294,89 +213,94 @@ def _listed(asking: Asking) -> Callable[[], tuple[Pod, ...] | Unknown]:
     return listed
 
 
-def resumed(asking: Asking, apply: DnsApply, session: ClusterSession) -> Answer:
-    """A change that was begun before, looked at again.
+# A change that was sent before.
 
+
+def resumed(asking: Asking, apply: DnsApply, session: ClusterSession) -> Answer:
+    """
     Raises:
         LocalJournalError: this machine has no journal of it, or it was never made.
         Drifted: it is of another cluster.
     """
-    from kubectl_eksdoc.host.journals import DNS
+    from kubectl_eksdoc.changes.dns_change import DnsChange, Looking, MapApply
+    from kubectl_eksdoc.changes.engine import go_on
+    from kubectl_eksdoc.coredns_lameduck.change.lameduck import has_reload
     from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
-    from kubectl_eksdoc.wiring.changes import journal_of
+    from kubectl_eksdoc.wiring.changes import maps_of
 
-    keeping = asking.around.edges.keeping(apply.resume, "", asking.around.environ)
-    options = {**asking.request.given, "apply": True, "resume": apply.resume}
-    view = DnsChangeReport(session.cluster, options, run=keeping.run, recognised=session.recognised)
-    journal = journal_of(keeping, DNS)
-    if journal.path.exists():
-        begun = _read_map(keeping, session)
-        view = replace(view, applied=True, journal=str(journal.path), back=tuple(map(str, begun.get("wayBack", ()))))
-    else:
-        again, ended, begun = following.look_again(_as_addon(asking, "NONE"), _as_update(apply), session, asking.around)
-        view = _of_update(view, again, ended)
-    dns = begun.get("dns")
-    after = After.from_doc(dns) if isinstance(dns, dict) else After()
-    failed = dns.get("failed", {}) if isinstance(dns, dict) else {}
-    with _looking(asking, after.text) as looking:
-        passed = asking.around.now() - datetime.fromisoformat(str(begun["at"]).replace("Z", "+00:00"))
-        begun_s = looking.clock.monotonic() - max(0.0, passed.total_seconds())
-        return _looked_at(asking, apply, session, view, after, failed, begun_s, looking)
+    around, request = asking.around, asking.request
+    saved = applying.saved(apply.resume, (DNS_CHANGE,), session, around)
+    written, options = applying.journal(saved.id, around), {**request.given, "apply": True, "resume": saved.id}
+    journal = str(written.path)
+    report = DnsChangeReport(session.cluster, options, run=saved.id, journal=journal, recognised=session.recognised)
+    after, failed = made_by(saved), saved.begun.get("dns", {}).get("failed", {})
+    passed = (around.now() - datetime.fromisoformat(saved.text("at").replace("Z", "+00:00"))).total_seconds()
+    with _pods(asking, after.text) as pods:
+        begun_s = pods.clock.monotonic() - max(0.0, passed)
+        looking = Looking(after, failed, begun_s, pods, apply.verify_s, has_reload(after.text))
+        if "expected" in saved.begun:
+            sent, back = following.sent_before(saved)
+            lines = () if isinstance(back, str) else back.commands
+            report = replace(report, mode=sent.mode, values=sent.values, back=lines)
+            with following.again(request, apply.watch_s, saved, session, around) as (update, world):
+                done = go_on(DnsChange(update, looking), world, saved.past)
+        else:
+            _check_made(saved, after, session)
+            report = replace(report, applied=True, back=tuple(map(str, saved.begun.get("wayBack", ()))))
+            maps = maps_of(request.options.connection)
+            with applying.world(written, apply.watch_s, around) as world:
+                done = go_on(DnsChange(MapApply(None, False, maps), looking), world, Past())
+    return _answer(asking, apply, session, report, done)
 
 
-def _of_update(view: DnsChangeReport, again: UpdateView, ended: Ended) -> DnsChangeReport:
-    back = () if isinstance(again.back, str) else again.back.commands
-    sent = again.sent
-    return replace(view, mode=sent.mode, values=sent.values, ended=ended, journal=again.journal, back=back)
+def made_by(saved: SavedChange) -> After:
+    """The Corefile that a change has made."""
+    from kubectl_eksdoc.changes.dns_change import After
+
+    dns = saved.begun.get("dns")
+    return After(saved.text("dns", "corefile"), tuple(map(str, dns.get("sums", ())))) if dns else After()
 
 
-def _read_map(keeping: Keeping, session: ClusterSession) -> Doc:
-    from kubectl_eksdoc.host.journals import DNS, read_update
-    from kubectl_eksdoc.wiring.changes import folder_of
+def text_before(saved: SavedChange, asking: Asking) -> str:
+    """The Corefile before a change of a CoreDNS that EKS does not manage.
 
-    entries = read_update(folder_of(keeping, DNS), keeping.run)
-    begun = next((each for each in entries if each.get("entry") == "begun"), None)
-    if begun is None:
-        raise LocalJournalError(f"the change {keeping.run} was not made: nothing was changed", _AGAIN)
-    cluster = begun.get("cluster")
-    arn = cluster.get("arn") if isinstance(cluster, dict) else ""
-    if arn != session.believed.cluster.arn:
-        raise Drifted(f"the change {keeping.run} is of {arn}", "Name its context.")
-    if not any(each.get("entry") == "applied" for each in entries):
-        _check_made(keeping.run, begun, session)
-    return begun
+    Raises:
+        LocalJournalError, UsageError: nothing was changed, or it is not known.
+    """
+    from kubectl_eksdoc.changes.dns_change import CONFIG_MAP
+    from kubectl_eksdoc.model.api_objects import text_at
+
+    if CONFIG_MAP not in saved.past.tried:
+        raise LocalJournalError(f"change {saved.id} was not made: there is nothing to revert")
+    path = applying.journal(saved.id, asking.around).path_beside(_MAP)
+    return text_at(asking.around.read_values(str(path)), "data", "Corefile")
 
 
 _AGAIN = "Make it again, with the same flags and without --resume."
 
 
-def _check_made(run: str, begun: Doc, session: ClusterSession) -> None:
+def _check_made(saved: SavedChange, after: After, session: ClusterSession) -> None:
     """A run that ended between the journal and the write: the live Corefile tells which of them was first.
 
     Raises:
         LocalJournalError: it was not made, or that cannot be told.
     """
+    from kubectl_eksdoc.changes.dns_change import CONFIG_MAP, After
     from kubectl_eksdoc.coredns_lameduck.deployed import corefile_of
     from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
     from kubectl_eksdoc.model.asked import Unknown
 
-    dns, live = begun.get("dns"), corefile_of(session.objects.one(CONFIG))
+    past = saved.past
+    if CONFIG_MAP in past.taken:
+        return
+    live = corefile_of(session.objects.one(CONFIG)) if CONFIG_MAP in past.tried else ""
     if isinstance(live, Unknown):
-        raise LocalJournalError(f"whether the change {run} was made is not known: {live.why}", "Ask again.")
-    if not isinstance(live, str) or not isinstance(dns, dict) or After.of(live) != After.from_doc(dns):
-        raise LocalJournalError(f"the change {run} was not made: nothing was changed", _AGAIN)
+        raise LocalJournalError(f"whether the change {saved.id} was made is not known: {live.why}", "Ask again.")
+    if not isinstance(live, str) or After.of(live) != after:
+        raise LocalJournalError(f"the change {saved.id} was not made: nothing was changed", _AGAIN)
 
 
 def _again(asking: Asking, session: ClusterSession, run: str) -> str:
     from kubectl_eksdoc.model.commands import shell
 
     return shell("kubectl", "eksdoc", NAME, "--apply", "--resume", run, *asking.reached_by(session))
-
-
-def _as_addon(asking: Asking, mode: str) -> AddonRequest:
-    request = asking.request
-    return AddonRequest(request.options, request.source, ADDON, "", mode, None)
-
-
-def _as_update(apply: DnsApply) -> Apply:
-    return Apply(False, True, apply.yes, apply.expect, apply.accepted, apply.watch_s, apply.resume)

@@ -29,7 +29,7 @@ class DnsApply:
     """`dry`: ``client``, ``server`` or "" (no dry run). `expect` None: no number of changes was named. `accepted`:
     codes of what may be unknown; `resets`: fields that the update may reset. `force`: a Corefile that EKS does not
     manage is taken from whoever has it. `watch_s` of the update and its rollout, `verify_s` of the pods afterwards.
-    `resume`: the id of a change that was begun before, "" for a new one."""
+    `resume`: the id of a change that was sent before, "" for a new one; `undo`: of one that this change reverts."""
 
     dry: str = ""
     yes: bool = False
@@ -40,6 +40,7 @@ class DnsApply:
     watch_s: float = WATCH_FOR_S
     verify_s: float = VERIFY_FOR_S
     resume: str = ""
+    undo: str = ""
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -241,8 +242,3 @@ def rendered(asking: Asking, view: DnsChangeReport) -> str:
     from kubectl_eksdoc.cli import look as looks
 
     return looks.answered(view, asking.request.options, asking.around)
-
-
-def as_data(asking: Asking, view: DnsChangeReport) -> str:
-    """Nothing on stdout for who reads a table: it was shown on stderr."""
-    return rendered(asking, view) if asking.output in ("json", "yaml") else ""

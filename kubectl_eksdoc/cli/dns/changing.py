@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, opening, options, rights
-from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli import applying, exits, opening, options, rights
 from kubectl_eksdoc.cli.addon.confirming import ASKS_EKS_NOTHING, confirm, still
+from kubectl_eksdoc.cli.applying import Again, Proposal
 from kubectl_eksdoc.cli.confirming import CHANGES
-from kubectl_eksdoc.cli.dns.change_options import Asking, DnsApply, Request, as_data, rendered
+from kubectl_eksdoc.cli.dns.change_options import WATCH_FOR_S, Asking, DnsApply, Request, rendered
 from kubectl_eksdoc.cli.dns.request import ADDON, NAME, measured_on
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
+from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.model.change_journal import DNS_CHANGE
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.changes.dns_change import Ready
     from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
-    from kubectl_eksdoc.flows.dns_change import Ready
     from kubectl_eksdoc.render.dns_change.report import DnsChangeReport
     from kubectl_eksdoc.session.session import ClusterSession
 
 
 COMMAND = f"{NAME} --apply"
 _ASKS_NOBODY = "a dry run sends no request; --dry-run=server asks the API server"
+_DRIFTED = "CoreDNS is not as it was when the change was shown"
 
 
 def changing(request: Request, wishes: Wishes | None, apply: DnsApply | None, around: Surroundings) -> Answer:
@@ -36,9 +40,10 @@ def changing(request: Request, wishes: Wishes | None, apply: DnsApply | None, ar
 
     DnsChangeReport.check(request.options.output)
     asking = Asking(request, wishes, apply, around)
-    _check_source(asking)
-    if apply is not None and not apply.dry and not apply.resume:
-        check_writable(around.environ, COMMAND, f"{NAME} without --apply reads only")
+    if apply is not None:
+        applying.check_live(request.source, apply.dry == "client")
+        if not apply.dry and not apply.resume:
+            check_writable(around.environ, COMMAND, f"{NAME} without --apply reads only")
     try:
         session = _opened(asking)
         opening.told(session, request.options, around)
@@ -49,15 +54,19 @@ def changing(request: Request, wishes: Wishes | None, apply: DnsApply | None, ar
         raise rights.explained(error, COMMAND) from error
 
 
-def _check_source(asking: Asking) -> None:
-    source, apply = asking.request.source, asking.apply
-    if apply is None or source.live or (source.demo and apply.dry == "client"):
-        return
-    what = "--demo" if source.demo else "--snapshot"
-    raise UsageError(
-        f"--apply is of the live cluster: {what} does not go with it",
-        "Leave --apply out to see what would be changed.",
-    )
+def again(change: Again, around: Surroundings) -> Answer:
+    """As `changing`. What an update of the add-on has made is reverted by another update of it."""
+    from kubectl_eksdoc.cli.addon import applying as addon
+    from kubectl_eksdoc.cli.dns.request import Request
+    from kubectl_eksdoc.wiring.changes import saved_change
+
+    saved = saved_change(around.edges.keeping(change.id, "", around.environ))
+    if change.undo and saved.text("call", "addon"):
+        return addon.again(change, around)
+    given, dry = change.given, "" if change.dry == "none" else change.dry
+    apply = DnsApply(dry, given.yes, given.expect, watch_s=change.watch_s or WATCH_FOR_S)
+    apply = replace(apply, undo=change.id) if change.undo else replace(apply, resume=change.id)
+    return changing(Request(change.options, change.source, ()), None, apply, around)
 
 
 def _opened(asking: Asking) -> ClusterSession:
@@ -77,36 +86,40 @@ def _changed(asking: Asking, session: ClusterSession) -> Answer:
 
     around, apply = asking.around, asking.apply
     ready = prepared(asking, session)
-    view = _view(asking, session, ready)
+    report = _view(asking, session, ready)
     if apply is None:
-        return Answer(rendered(asking, view), code(asking, view))
+        return Answer(rendered(asking, report), code(asking, report))
     if apply.dry:
-        return _dry(asking, apply, session, ready, view)
-    looks.show(view, asking.request.options, around)
+        return _dry(asking, apply, session, ready, report)
+    propose = partial(_proposal, asking, apply)
+    found = applying.confirmed(propose, session, _DRIFTED, asking.request.options, around)
+    return found if isinstance(found, Answer) else change_following.carried_out(asking, apply, found, ready, report)
+
+
+def _proposal(asking: Asking, apply: DnsApply, session: ClusterSession) -> Proposal:
+    ready = prepared(asking, session)
+    report, refused = _view(asking, session, ready), None
     if ready.guards:
-        around.note(f"nothing is changed: {'; '.join(guard.why for guard in ready.guards)}")
-        return Answer(as_data(asking, view), exits.FAILS)
-    if ready.change.nothing:
-        around.note("nothing is changed: it is so already, and kept where it lasts")
-        return Answer(as_data(asking, view), _left(asking, view))
+        refused = f"nothing is changed: {'; '.join(guard.why for guard in ready.guards)}", exits.FAILS
+    elif ready.change.nothing:
+        refused = "nothing is changed: it is so already, and kept where it lasts", _left(asking, report)
     what = f"{ADDON} {ready.change.version}" if ready.change.managed else f"{ADDON} Corefile"
-    confirm(session.believed.cluster.name, what, view.changes, ready.weighty, apply, around.ask)
-    again = session.reobserve()
-    if again.believed.cluster.arn != session.believed.cluster.arn or prepared(asking, again).same != ready.same:
-        raise Drifted(
-            "CoreDNS is not as it was when the change was shown",
-            ("Nothing was changed. Another client changed it, its values or its fields meanwhile: check again."),
-        )
-    return change_following.carried_out(asking, apply, again, ready, view)
+    name, changes = session.believed.cluster.name, report.changes
+    typed = partial(confirm, name, what, changes, ready.weighty, apply, asking.around.ask)
+    return Proposal(report, ready.same, typed, refused)
 
 
 def prepared(asking: Asking, session: ClusterSession) -> Ready:
+    from kubectl_eksdoc.changes.dns_change import ready, reverting
+    from kubectl_eksdoc.cli.dns import change_following
     from kubectl_eksdoc.coredns_lameduck.read import dns_facts
-    from kubectl_eksdoc.flows.dns_change import ready
 
-    assert asking.wishes is not None, "something is wished"
     apply = asking.apply or DnsApply()
     facts = dns_facts(session, measured_on(asking.around))
+    if apply.undo:
+        saved = applying.saved(apply.undo, (DNS_CHANGE,), session, asking.around)
+        return reverting(facts, change_following.made_by(saved), change_following.text_before(saved, asking))
+    assert asking.wishes is not None, "something is wished"
     return ready(session, facts, asking.wishes, apply.force, apply.resets)
 
 
@@ -114,7 +127,7 @@ def _view(asking: Asking, session: ClusterSession, ready: Ready) -> DnsChangeRep
     from dataclasses import replace
 
     from kubectl_eksdoc.addon_diff.judging import calls
-    from kubectl_eksdoc.flows.dns_change import config_map, resets
+    from kubectl_eksdoc.changes.dns_change import config_map, resets
     from kubectl_eksdoc.model.commands import Reach
     from kubectl_eksdoc.model.findings import reached
     from kubectl_eksdoc.render.dns_change import commands

@@ -13,11 +13,10 @@ from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import opening, rights, values
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.fleet import Passed, over_fleet
-from kubectl_eksdoc.cli.metadata import fix_options, undoing
-from kubectl_eksdoc.cli.metadata import fixing as changing_options
+from kubectl_eksdoc.cli.metadata import fix_options
 from kubectl_eksdoc.cli.metadata import probing as probe_options
 from kubectl_eksdoc.cli.metadata import request as reading
-from kubectl_eksdoc.cli.metadata.fixing import fixing
+from kubectl_eksdoc.cli.metadata.fixing import fixing, tell_open
 from kubectl_eksdoc.cli.metadata.probing import probing
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
@@ -62,7 +61,7 @@ def judging(request: Request, around: Surroundings) -> Answer:
         raise rights.explained(error, reading.NAME) from error
     opening.told(session, options, around)
     shared_options.told(before, around)
-    undoing.tell_open(request, session, around)
+    tell_open(request, session, around)
     pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
     beside = against(before, session.cluster, plan, request.given) if before is not None else None
     named = bool(request.groups or request.nodes)
@@ -190,7 +189,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     shared_options.add_since_to(parser)
     probe_options.add_to(parser)
     fix_options.add_to(parser)
-    changing_options.add_to(parser)
     fleet_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 

@@ -1,14 +1,13 @@
-"""The flags of ``imds-probe --apply``: which fix, and how long it is followed."""
+"""The flags of ``imds-probe --apply``: which fix, how it is confirmed, how long it is followed."""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
 
-from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli import options, values
 from kubectl_eksdoc.cli.confirming import NODES, Given
 from kubectl_eksdoc.cli.metadata.request import Request
-from kubectl_eksdoc.cli.options import given_from
 from kubectl_eksdoc.errors import UsageError
 
 WATCH_FOR_S = 3600.0
@@ -23,7 +22,7 @@ class FixRequest:
     dry: str
     given: Given
     watch_s: float
-    resume: str
+    resume: str = ""
     undo: str = ""
 
 
@@ -58,6 +57,9 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         default="",
         help="revert what a fix changed, from its journal on this machine; later changes by other clients are kept",
     )
+    group = parser.add_argument_group("Confirmation and dry run")
+    options.add_confirmation(group, NODES, "exactly N nodes are tested, changed or replaced")
+    options.add_dry_run(group, "show what would be done", "ask EC2 or the API server whether it would accept it")
 
 
 def fix_from(args: argparse.Namespace, request: Request) -> FixRequest | None:
@@ -66,7 +68,7 @@ def fix_from(args: argparse.Namespace, request: Request) -> FixRequest | None:
     Raises:
         UsageError: flags do not go together.
     """
-    found = FixRequest(args.fix, args.dry, given_from(args, NODES), args.watch_for, args.resume, args.undo)
+    found = FixRequest(args.fix, args.dry, options.given_from(args, NODES), args.watch_for, args.resume, args.undo)
     if not args.apply:
         if (found.name, found.watch_s, found.resume, found.undo) != ("", WATCH_FOR_S, "", ""):
             raise UsageError("flags that carry a fix out are given without --apply", "Add --apply if you mean it.")

@@ -1,26 +1,39 @@
-"""``imds-probe --apply``: a fix is shown, typed back, read again, written down, carried out, and read once more."""
+"""``imds-probe --apply``: a fix is shown, typed back, read again, written down, carried out, and read once more; or one
+that was begun before is continued or reverted."""
 
 from __future__ import annotations
 
-import argparse
-from dataclasses import dataclass
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, opening, options, rights
-from kubectl_eksdoc.cli.confirming import NODES, confirm
-from kubectl_eksdoc.cli.metadata import fix_following, undoing
+from kubectl_eksdoc.cli import applying, exits, opening, rights
+from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli.applying import Again
+from kubectl_eksdoc.cli.confirming import confirm
 from kubectl_eksdoc.cli.metadata import request as reading
-from kubectl_eksdoc.cli.metadata.fix_options import FixRequest
-from kubectl_eksdoc.cli.metadata.probing import Active
+from kubectl_eksdoc.cli.metadata.fix_options import WATCH_FOR_S, FixRequest
+from kubectl_eksdoc.cli.metadata.probing import Active, manner_of
 from kubectl_eksdoc.cli.metadata.request import Request
+from kubectl_eksdoc.cli.probe_pods import ClockAround
 from kubectl_eksdoc.cli.run.allowed import check_writable
-from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
+from kubectl_eksdoc.errors import AwsError, Forbidden, LocalJournalError, UsageError
+from kubectl_eksdoc.model.change_journal import METADATA_FIX, Past
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.changes.engine import Kind, World
+    from kubectl_eksdoc.cli.applying import Proposal
     from kubectl_eksdoc.imds_probe.fixes.chooser import Chosen
-    from kubectl_eksdoc.render.metadata_fix import FixView
+    from kubectl_eksdoc.imds_probe.run import Done
+    from kubectl_eksdoc.model.asked import Absent, Unknown
+    from kubectl_eksdoc.model.aws.machines import Instance
+    from kubectl_eksdoc.model.change_journal import Part, SavedChange
+    from kubectl_eksdoc.model.metadata import Act, OnTemplate
+    from kubectl_eksdoc.render.metadata_fix.report import FixReport
     from kubectl_eksdoc.session.session import ClusterSession
 
 
@@ -31,6 +44,62 @@ _PROVES_LITTLE = (
 _PROVES_SOME = (
     "a dry run proves that EC2 or the API server would take the call, and not that pods reach the service then"
 )
+_DRIFTED = "the nodes, or what makes them, are not as they were when the fix was shown"
+_DEMO = "--demo --apply --fix NAME --dry-run shows what would be done on the built-in cluster."
+
+
+@dataclass(frozen=True, slots=True)
+class _Fixing:
+    """Who asks for what, in which surroundings. `active`: with which pods it is proved, None without any."""
+
+    request: Request
+    fix: FixRequest
+    active: Active | None
+    around: Surroundings
+
+    def reached_by(self, session: ClusterSession) -> tuple[str, ...]:
+        return reading.reached_by(self.request, session)
+
+    def rendered(self, report: FixReport) -> str:
+        return looks.answered(report, self.request.options, self.around)
+
+
+def fixing(request: Request, fix: FixRequest, active: Active | None, around: Surroundings) -> Answer:
+    """
+    Raises:
+        EksdocError: the command line, the cluster or AWS is at fault; the error says which.
+    """
+    from kubectl_eksdoc.imds_probe.read import NEEDS
+    from kubectl_eksdoc.render.metadata_fix.report import FixReport
+
+    FixReport.check(request.options.output)
+    applying.check_live(request.source, fix.dry == "client", _DEMO)
+    if fix.dry == "none":
+        check_writable(around.environ, COMMAND, "imds-probe without --apply reads only")
+    asking = _Fixing(request, fix, active, around)
+    try:
+        session = opening.opened(request, around, NEEDS)
+        if session.login is not None:
+            raise session.login
+        opening.told(session, request.options, around)
+        if fix.resume:
+            return _resumed(asking, session)
+        if fix.undo:
+            return _undone(asking, session)
+        tell_open(request, session, around)
+        return _fixed(asking, session)
+    except Forbidden as error:
+        raise rights.explained(error, COMMAND) from error
+
+
+def again(change: Again, around: Surroundings) -> Answer:
+    """As `fixing`."""
+    ids = {"undo" if change.undo else "resume": change.id}
+    fix = FixRequest("", change.dry, change.given, change.watch_s or WATCH_FOR_S, **ids)
+    return fixing(Request(change.options, change.source), fix, None, around)
+
+
+# A new fix.
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,75 +110,17 @@ class _Shown:
     forbidden: str
 
 
-def fixing(request: Request, fix: FixRequest, active: Active | None, around: Surroundings) -> Answer:
-    """`active`: with which pods it is proved, None without any.
-
-    Raises:
-        EksdocError: the command line, the cluster or AWS is at fault; the error says which.
-    """
-    from kubectl_eksdoc.imds_probe.read import NEEDS
-    from kubectl_eksdoc.render.metadata_fix import FORMATS
-
-    FORMATS.check(request.options.output)
-    _check_source(request, fix)
-    if fix.dry == "none":
-        check_writable(around.environ, COMMAND, "imds-probe without --apply reads only")
-    try:
-        session = opening.opened(request, around, NEEDS)
-        if session.login is not None:
-            raise session.login
-        opening.told(session, request.options, around)
-        if fix.resume:
-            return fix_following.resumed(request, fix, active, session, around)
-        if fix.undo:
-            return undoing.undone(request, fix, session, around)
-        undoing.tell_open(request, session, around)
-        return _fixed(request, fix, active, session, around)
-    except Forbidden as error:
-        raise rights.explained(error, COMMAND) from error
+def _fixed(asking: _Fixing, session: ClusterSession) -> Answer:
+    shown = _shown(asking, session)
+    if asking.fix.dry != "none":
+        return _dry(asking, shown.chosen.act, _report(asking, shown, session), session, bool(shown.forbidden))
+    found = applying.confirmed(partial(_proposal, asking), session, _DRIFTED, asking.request.options, asking.around)
+    if isinstance(found, Answer):
+        return found
+    return _carried_out(asking, found, _report(asking, shown, session))
 
 
-def _check_source(request: Request, fix: FixRequest) -> None:
-    source = request.source
-    if source.live or (source.demo and fix.dry == "client"):
-        return
-    what = "--demo" if source.demo else "--snapshot"
-    raise UsageError(
-        f"--apply is of the live cluster: {what} does not go with it",
-        "--demo --apply --fix NAME --dry-run shows what would be done on the built-in cluster."
-        if source.demo
-        else "Leave --apply out to see what the snapshot shows.",
-    )
-
-
-def _fixed(
-    request: Request, fix: FixRequest, active: Active | None, session: ClusterSession, around: Surroundings
-) -> Answer:
-    shown = _shown(request, fix, session)
-    view = _view(request, fix, shown, session)
-    if fix.dry != "none":
-        return _dry(request, fix, shown, view, session, around)
-    say(around.stderr, f"{fix_following.preview(request, view, around)}\n")
-    if shown.forbidden:
-        around.note(f"nothing is done: {shown.forbidden}")
-        return Answer(_as_data(request, view, around), exits.FAILS)
-    from kubectl_eksdoc.render.metadata_fix.table import action, head
-
-    act = shown.chosen.act
-    around.note(f"{head(act)}:")
-    confirm(session.cluster.identity, len(act.nodes), action(act), fix.given, around.ask)
-    again = session.reobserve()
-    now = _shown(request, fix, again)
-    same_cluster = again.cluster.identity == session.cluster.identity  # a context may be chosen anew while one types
-    if not same_cluster or (now.chosen.act, now.forbidden) != (act, shown.forbidden):
-        raise Drifted(
-            "the nodes, or what makes them, are not as they were when the fix was shown",
-            "Nothing was changed. Another client changed them meanwhile: check again.",
-        )
-    return fix_following.carried_out(request, fix, active, again, act, view, around)
-
-
-def _shown(request: Request, fix: FixRequest, session: ClusterSession) -> _Shown:
+def _shown(asking: _Fixing, session: ClusterSession) -> _Shown:
     """
     Raises:
         UsageError: there is no such fix, or not one.
@@ -117,25 +128,26 @@ def _shown(request: Request, fix: FixRequest, session: ClusterSession) -> _Shown
     from kubectl_eksdoc.imds_probe.fixes.chooser import NotChosen, chosen, forbidden, offered
     from kubectl_eksdoc.imds_probe.read import plan_imds, vpc_of
 
+    request = asking.request
     cluster, intent = reading.scope(request).of(session.cluster), request.intent
     plan = plan_imds(session, request.hops, cluster, intent=intent)
     named = bool(request.groups or request.nodes)
-    found = chosen(offered(plan, session.cluster, vpc_of(session), session.profile, named), fix.name)
+    found = chosen(offered(plan, session.cluster, vpc_of(session), session.profile, named), asking.fix.name)
     if isinstance(found, NotChosen):
         raise UsageError(found.why, found.hint)
     return _Shown(found, forbidden(found.act, plan.facts))
 
 
-def _view(request: Request, fix: FixRequest, shown: _Shown, session: ClusterSession) -> FixView:
-    from kubectl_eksdoc.render.metadata_fix import FixView
+def _report(asking: _Fixing, shown: _Shown, session: ClusterSession) -> FixReport:
+    from kubectl_eksdoc.render.metadata_fix.report import FixReport
 
-    chosen = shown.chosen
-    given: dict[str, object] = {"apply": True, "fix": fix.name, "dry-run": "" if fix.dry == "none" else fix.dry}
-    return FixView(
+    chosen, dry = shown.chosen, asking.fix.dry
+    given: dict[str, object] = {"apply": True, "fix": asking.fix.name, "dry-run": "" if dry == "none" else dry}
+    return FixReport(
         chosen.name,
         chosen.act,
         session.cluster,
-        request.given | {name: value for name, value in given.items() if value},
+        asking.request.given | {name: value for name, value in given.items() if value},
         chosen.fixes,
         tuple(line for each in chosen.fixes for line in each.back),
         forbidden=shown.forbidden,
@@ -143,26 +155,281 @@ def _view(request: Request, fix: FixRequest, shown: _Shown, session: ClusterSess
     )
 
 
-def _dry(
-    request: Request, fix: FixRequest, shown: _Shown, view: FixView, session: ClusterSession, around: Surroundings
-) -> Answer:
-    from dataclasses import replace
+def _proposal(asking: _Fixing, session: ClusterSession) -> Proposal:
+    from kubectl_eksdoc.cli.applying import Proposal
 
-    well, said = (True, ()) if fix.dry == "client" else fix_following.tried(shown.chosen.act, request, session)
-    around.note(_PROVES_LITTLE if fix.dry == "client" else _PROVES_SOME)
-    code = exits.FAILS if shown.forbidden or not well else exits.CLEAN
-    return Answer(fix_following.rendered(request, replace(view, tried=said), around), code)
-
-
-def _as_data(request: Request, view: FixView, around: Surroundings) -> str:
-    """Nothing on stdout for who reads a table: it was shown on stderr."""
-    return fix_following.rendered(request, view, around) if request.options.output in ("json", "yaml") else ""
+    shown = _shown(asking, session)
+    act = shown.chosen.act
+    refused = (f"nothing is done: {shown.forbidden}", exits.FAILS) if shown.forbidden else None
+    what = partial(_confirm, asking, session, act)
+    return Proposal(_report(asking, shown, session), (act, shown.forbidden), what, refused)
 
 
-# The flags of every face of ``imds-probe`` that changes something: how it is confirmed, and that it is only shown.
+def _confirm(asking: _Fixing, session: ClusterSession, act: Act, more: str = "") -> None:
+    from kubectl_eksdoc.render.metadata_fix.report import action, head
+
+    asking.around.note(f"{head(act)}{more}:")
+    confirm(session.cluster.identity, len(act.nodes), action(act), asking.fix.given, asking.around.ask)
 
 
-def add_to(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Confirmation and dry run")
-    options.add_confirmation(group, NODES, "exactly N nodes are tested, changed or replaced")
-    options.add_dry_run(group, "show what would be done", "ask EC2 or the API server whether it would accept it")
+def _dry(asking: _Fixing, act: Act, report: FixReport, session: ClusterSession, forbidden: bool = False) -> Answer:
+    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
+    from kubectl_eksdoc.changes.metadata_fix import tried
+    from kubectl_eksdoc.wiring.changes import node_classes_of
+
+    client = asking.fix.dry == "client"
+    well, said = True, ()  # type: bool, tuple[str, ...]
+    if not client:
+        with closing(node_classes_of(asking.request.options.connection)) as classes:
+            well, said = tried(act, _token("dry-run"), MetadataChanges(session.believed), classes)
+    asking.around.note(_PROVES_LITTLE if client else _PROVES_SOME)
+    code = exits.FAILS if forbidden or not well else exits.CLEAN
+    return Answer(asking.rendered(replace(report, tried=said)), code)
+
+
+# It is carried out.
+
+
+def _carried_out(asking: _Fixing, session: ClusterSession, report: FixReport) -> Answer:
+    from kubectl_eksdoc.imds_probe.run import to_doc
+    from kubectl_eksdoc.render.metadata_fix.report import head
+
+    written, act = applying.new_journal(asking.around), report.act
+    begun = applying.begun(
+        METADATA_FIX,
+        head(act),
+        written.id,
+        session,
+        asking.around,
+        fix=report.name,
+        wayBack=list(report.back),
+        token=_token(written.id),
+        act=to_doc(act),
+    )
+    report = replace(report, run=written.id, journal=str(written.path))
+    with _edges(asking, session, act, _token(written.id), written.id) as (kind, world):
+        try:
+            done = applying.carried(kind, begun, world, written, asking.around, report.undoes)
+        except AwsError:
+            _tell_resume(asking, session, written.id)
+            raise
+    return _answer(asking, session, replace(report, done=done), done)
+
+
+def _token(run: str) -> str:
+    """By which EC2 and EKS know the same request again."""
+    return f"eksdoc-{run}"
+
+
+@contextmanager
+def _edges(
+    asking: _Fixing, session: ClusterSession, act: Act, token: str, ident: str
+) -> Iterator[tuple[Kind[Done], World]]:
+    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
+    from kubectl_eksdoc.changes.metadata_fix import Ports, fix_of
+    from kubectl_eksdoc.wiring.changes import node_classes_of
+
+    around, active, written = asking.around, asking.active, applying.journal(ident, asking.around)
+    with (
+        applying.world(written, asking.fix.watch_s, around) as world,
+        closing(node_classes_of(asking.request.options.connection)) as classes,
+    ):
+        ports = Ports(
+            MetadataChanges(session.believed),
+            classes,
+            partial(_members, asking, session),
+            None if active is None else lambda nodes: _proofs(asking, nodes, active, world),
+        )
+        yield fix_of(act, token, ports, world), world
+
+
+def _proofs(asking: _Fixing, names: Sequence[str], active: Active, world: World) -> tuple[Part, ...]:
+    from kubectl_eksdoc.changes.metadata_fix import proofs
+    from kubectl_eksdoc.model import kinds
+
+    request, around = asking.request, asking.around
+    manner, connection = manner_of(request, active), request.options.connection
+    ground = around.edges.open_ground(connection, manner.namespace)
+    cluster = around.open_reader(request.source, connection, None).read((kinds.NODES,))
+    nodes = [node for node in cluster.nodes if node.name in names]
+    return proofs(nodes, ground, around.edges.new_probe_id(), manner, active.every, ClockAround(around), world)
+
+
+def _members(
+    asking: _Fixing, session: ClusterSession, group: str
+) -> Mapping[str, Instance | Absent | Unknown] | Unknown:
+    """The nodes of a group as they are now, each with its instance."""
+    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
+    from kubectl_eksdoc.errors import ClusterError
+    from kubectl_eksdoc.imds_probe.sources import instance_of
+    from kubectl_eksdoc.model import kinds
+    from kubectl_eksdoc.model.asked import Unknown
+
+    request = asking.request
+    try:
+        cluster = asking.around.open_reader(request.source, request.options.connection, None).read((kinds.NODES,))
+    except ClusterError as error:
+        return Unknown(error.message)
+    ids = {node.name: instance_of(node) for node in cluster.nodes if node.group == group}
+    told = MetadataChanges(session.believed).instances([ident for ident in ids.values() if ident])
+    unnamed = Unknown("its providerID names no instance")
+    return {name: told.get(ident, unnamed) for name, ident in ids.items()}
+
+
+def _answer(asking: _Fixing, session: ClusterSession, report: FixReport, done: Done) -> Answer:
+    if not done.whole and report.run:
+        _tell_resume(asking, session, report.run)
+    report = replace(report, back=_back_of(report.back, done))
+    if done.number:  # by hand it is what a line before has told
+        known = tuple(line.replace('"$VERSION"', str(done.number)) for line in report.back)
+        report = replace(report, back=known)
+    if not done.proofs:
+        nodes = [f"node/{name}" for name in done.act.nodes[:1]] if not done.nodes else []
+        asks = ["kubectl", "eksdoc", "imds-probe", *nodes, "--active", *asking.reached_by(session)]
+        report = replace(report, from_pod=shlex.join(asks))
+    return Answer(asking.rendered(report), applying.code(done))
+
+
+def _back_of(lines: Sequence[str], done: Done) -> tuple[str, ...]:
+    """Of what this fix has changed itself: what another client has set since is not reverted by its rollback."""
+    from kubectl_eksdoc.model.metadata import OnInstances
+
+    if not isinstance(done.act, OnInstances):
+        return tuple(lines) if done.changed or not done.whole else ()
+    others = {one.instance for one in done.act.each} - {*done.changed}
+    return tuple(line for line in lines if others.isdisjoint(line.split()))
+
+
+def _tell_resume(asking: _Fixing, session: ClusterSession, run: str) -> None:
+    asking.around.note("continue it:")
+    words = asking.reached_by(session)
+    asking.around.note(f"  {shlex.join(['kubectl', 'eksdoc', 'imds-probe', '--apply', '--resume', run, *words])}")
+
+
+# A fix that was begun before is continued, or reverted.
+
+
+def _saved(asking: _Fixing, ident: str, session: ClusterSession) -> tuple[SavedChange, Act, str]:
+    """With what it does, and the token by which AWS knows it.
+
+    Raises:
+        LocalJournalError: this machine has no journal of it, or none that can be understood.
+        Drifted: it is of another cluster.
+    """
+    from kubectl_eksdoc.imds_probe.run import from_doc
+
+    saved = applying.saved(ident, (METADATA_FIX,), session, asking.around)
+    try:
+        return saved, from_doc(saved.begun["act"]), str(saved.begun["token"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise LocalJournalError(f"the journal of fix {ident} cannot be understood: {error!r}") from error
+
+
+def _resumed(asking: _Fixing, session: ClusterSession) -> Answer:
+    """What is as it was meant to be is left alone. Raises: as `_saved`."""
+    from kubectl_eksdoc.changes.engine import go_on
+    from kubectl_eksdoc.render.metadata_fix.report import FixReport, action, head
+
+    ident, around = asking.fix.resume, asking.around
+    saved, act, token = _saved(asking, ident, session)
+    back = tuple(map(str, saved.begun.get("wayBack", ())))
+    given = asking.request.given | {"apply": True, "resume": ident}
+    around.note(f"{head(act)}, begun at {saved.text('at') or 'a time that was not written down'}:")
+    what = f"go on to {action(act)}"
+    confirm(session.cluster.identity, len(act.nodes), what, asking.fix.given, around.ask)
+    with _edges(asking, session, act, token, ident) as (kind, world):
+        done = go_on(kind, world, saved.past)
+    report = FixReport(saved.text("fix"), act, session.cluster, given, back=back, run=ident, done=done)
+    written = str(applying.journal(ident, around).path)
+    return _answer(asking, session, replace(report, journal=written, recognised=session.recognised), done)
+
+
+def _undone(asking: _Fixing, session: ClusterSession) -> Answer:
+    """Nothing that another client has changed since is reverted. Raises: as `_saved`."""
+    from kubectl_eksdoc.model.metadata import OnClass, OnTemplate
+    from kubectl_eksdoc.render.metadata_fix.report import FixReport
+
+    ident, around = asking.fix.undo, asking.around
+    saved, made, _ = _saved(asking, ident, session)
+    act = _reverting(made, saved.past, session, around)
+    if not act.nodes:
+        around.note(f"nothing that fix {ident} has changed is left to set back")
+        return Answer("", exits.FAILS)
+    given = asking.request.given | {"apply": True, "undo": ident}
+    report = FixReport(saved.text("fix"), act, session.cluster, given, undoes=ident, recognised=session.recognised)
+    if asking.fix.dry != "none":
+        return _dry(asking, act, report, session)
+    looks.show(report, asking.request.options, around)
+    if isinstance(act, OnClass):
+        around.note(f"every node of EC2NodeClass {act.name} drifts with it, and Karpenter replaces it")
+    if isinstance(act, OnTemplate):
+        around.note(f"EKS replaces every node of {act.group} again, and evicts their pods by their budgets")
+    _confirm(asking, session, act, f", which reverts fix {ident}")
+    return _carried_out(replace(asking, active=None), session, report)
+
+
+def _reverting(made: Act, past: Past, session: ClusterSession, around: Surroundings) -> Act:
+    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
+    from kubectl_eksdoc.imds_probe.run import class_reverting, group_reverting, of_instance, reverting
+    from kubectl_eksdoc.model.metadata import OnClass, OnTemplate
+
+    if isinstance(made, OnTemplate):
+        number = int(str(past.answer("version", "number") or 0))
+        return group_reverting(made, number, _of_group(made, number, past, session, around))
+    if isinstance(made, OnClass):
+        nodes = _of_class(made.name, session) if f"EC2NodeClass {made.name}" in past.tried else ()
+        return class_reverting(made, nodes)
+    now = MetadataChanges(session.believed).instances([one.instance for one in made.each])
+    act = reverting(made, past.tried, now)
+    left = {one.instance for one in made.each} - {one.instance for one in act.each}
+    for one in made.each:
+        if one.instance in left and one.instance in past.tried:
+            part = of_instance(one, now[one.instance])
+            around.note(f"{part.what}: {part.why or part.became.value}: it is left as it is")
+    return act
+
+
+def _of_group(
+    made: OnTemplate, number: int, past: Past, session: ClusterSession, around: Surroundings
+) -> tuple[str, ...]:
+    """The nodes of the group, where it is at the version that the fix has made; else none."""
+    from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
+    from kubectl_eksdoc.imds_probe.run import of_group
+    from kubectl_eksdoc.model.change_journal import Became
+
+    part = of_group(made, number, MetadataChanges(session.believed).group(made.group))
+    if part.became is not Became.DONE or "update" not in past.tried:
+        around.note(f"{part.what}: {part.why or part.became.value}: it is left as it is")
+        return ()
+    return tuple(node.name for node in session.cluster.nodes if node.group == made.group)
+
+
+def _of_class(name: str, session: ClusterSession) -> tuple[str, ...]:
+    """The nodes that drift with it now."""
+    from kubectl_eksdoc.imds_probe.sources import class_name
+    from kubectl_eksdoc.model.nodes import NodeOwner
+
+    karpenters = (node for node in session.cluster.nodes if node.owner is NodeOwner.KARPENTER)
+    return tuple(node.name for node in karpenters if class_name(node, session.cluster) == name)
+
+
+_LATEST = 20
+"""So many journals are looked at for fixes that were not finished."""
+
+
+def tell_open(request: Request, session: ClusterSession, around: Surroundings) -> None:
+    """On stderr: the fixes of this cluster that were not finished, by the latest journals of this machine."""
+    from kubectl_eksdoc.model.asked import Unknown
+    from kubectl_eksdoc.model.change_journal import unfinished
+    from kubectl_eksdoc.wiring.changes import saved_changes
+
+    if not request.source.live or isinstance(session.aws, Unknown):
+        return
+    keeping = around.edges.keeping("", "", around.environ)
+    latest = saved_changes(keeping.environ, keeping.home, _LATEST)
+    for each in unfinished(latest, session.aws.cluster.arn, METADATA_FIX)[::-1]:
+        words = reading.reached_by(request, session)
+        around.note(f"fix {each.id} ({each.text('fix') or 'unknown'}, {each.text('at')}) was not finished")
+        for does, flag in (("continue", "--resume"), ("revert", "--undo")):
+            line = shlex.join(["kubectl", "eksdoc", "imds-probe", "--apply", flag, each.id, *words])
+            around.note(f"  {does} it: {line}")

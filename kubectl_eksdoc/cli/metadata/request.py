@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.amazon.metadata_service import POD
 from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, since_from
 from kubectl_eksdoc.errors import UsageError
@@ -33,11 +34,11 @@ class Request:
 
     options: GlobalOptions
     source: SourceChoice
-    pod: str
-    nodes: tuple[str, ...]
-    groups: tuple[str, ...]
-    hops: int
-    accepted: tuple[str, ...]
+    pod: str = ""
+    nodes: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    hops: int = POD
+    accepted: tuple[str, ...] = ()
     earlier: str = ""
     assumed: Assumed | None = None
     workload: tuple[str, str] | None = None

@@ -3,12 +3,3 @@
 Belongs here: what will be sent and the way back, what came of it, in which order and in which words.
 Never here: what an update does (that is `addon_diff`), whether it may be sent (that is `addon_diff.run`).
 """
-
-from __future__ import annotations
-
-from kubectl_eksdoc.render.addon_update.formats import FORMATS
-from kubectl_eksdoc.render.addon_update.view import Sent, UpdateView, WayBackText
-
-render = FORMATS.render
-
-__all__ = ["FORMATS", "Sent", "UpdateView", "WayBackText", "render"]

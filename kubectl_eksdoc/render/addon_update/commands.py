@@ -1,16 +1,40 @@
-"""The way back and a later look, as lines for a shell."""
+"""What is sent, its rollback and a later look at it, as lines for a shell."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.run.way_back import WayBack
 from kubectl_eksdoc.kubernetes.keeping import printed
+from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.render.addon.commands import as_json, given
-from kubectl_eksdoc.render.addon_update.view import WayBackText
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What UpdateAddon says. `values` None: it gives none, and EKS keeps what it has. `keeps`: the fields for whose
+    sake there are values that nobody gave, in words."""
+
+    addon: str
+    before: str
+    target: str
+    mode: str
+    values: Doc | None
+    keeps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WayBackText:
+    """`commands`: each a whole line for a shell; `caveats` are clauses, `by_hand` fields in words."""
+
+    commands: tuple[str, ...]
+    caveats: tuple[str, ...] = ()
+    by_hand: tuple[str, ...] = ()
+
 
 _FILE = "values-of-before.json"
 

@@ -1,19 +1,15 @@
-"""An add-on's update as ``-o json`` and ``-o yaml`` print it."""
+"""What an update of an add-on has done, as ``-o json`` and ``-o yaml`` print it."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from kubectl_eksdoc.addon_diff.merging import Missing
-from kubectl_eksdoc.addon_diff.modes import Fate, Mode
+from kubectl_eksdoc.addon_diff.modes import Fate
 from kubectl_eksdoc.addon_diff.run import ended, outcome, rollout, targets
 from kubectl_eksdoc.drain.run.stages import Stage
-from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model.asked import Confidence
-from kubectl_eksdoc.render.addon_update import words
-from kubectl_eksdoc.render.addon_update.view import UpdateView
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.result import UNSET, Count, FindingResult, Lines, ObjectResult, Printed, Text, UnsetType
+from kubectl_eksdoc.render.result import UNSET, Count, Lines, ObjectResult, Printed, Text, UnsetType
 
 
 class RefusalResult(Printed):
@@ -21,14 +17,6 @@ class RefusalResult(Printed):
 
     why: Text
     hint: str
-
-
-class _WayBack(Printed):
-    """An update to the version of before, with its values and the fields that were live; null where it is not known."""
-
-    commands: Lines
-    caveats: Lines
-    by_hand: Lines
 
 
 class _Error(Printed):
@@ -138,51 +126,4 @@ class OutcomeResult(Printed):
             fields=facts.checks,
             targets=facts.health,
             unread=(_Unread.filled(object=of, why=why) for of, why in facts.unread),
-        )
-
-
-class UpdateResult(CommandResult):
-    """An add-on's update that is to be carried out, or was: kubectl eksdoc addon-diff --apply -o json."""
-
-    kind: Literal["AddonUpdate"]
-    recognised: Text | None
-    run: Text | None
-    journal: Text | None
-    addon: Text
-    version: Text
-    target: Text
-    mode: Mode
-    """How conflicts are resolved."""
-    values: dict[str, Any] | None
-    """The whole document that is sent; null: none is, and EKS keeps what it has."""
-    keeps: Lines
-    """Fields for whose sake values are sent that were not given."""
-    changes: Count
-    """Fields that are predicted to change."""
-    verdict: Text
-    refusals: tuple[RefusalResult, ...]
-    to_acknowledge: Lines
-    way_back: _WayBack | None
-    outcome: OutcomeResult | None
-    """Null where nothing was sent."""
-    findings: tuple[FindingResult, ...]
-
-    @classmethod
-    def of(cls, facts: UpdateView) -> UpdateResult:
-        sent, plan = facts.sent, facts.plan
-        return cls.filled(
-            facts,
-            metadata=metadata(facts.cluster, facts),
-            addon=sent.addon,
-            version=sent.before,
-            target=sent.target,
-            mode=sent.mode,
-            values=printed(sent.values),
-            keeps=sent.keeps,
-            verdict=words.verdict(facts),
-            refusals=facts.guards,
-            to_acknowledge=(each.message for each in facts.weighty),
-            way_back=None if isinstance(facts.back, str) else facts.back,
-            outcome=facts.ended,
-            findings=plan.findings if plan else (),
         )

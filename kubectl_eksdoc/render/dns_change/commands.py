@@ -18,8 +18,7 @@ from kubectl_eksdoc.model.aws.clusters import EksCluster
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.coredns import Corefile
 from kubectl_eksdoc.render.addon.commands import given
-from kubectl_eksdoc.render.addon_update import WayBackText
-from kubectl_eksdoc.render.addon_update.commands import way_back_text
+from kubectl_eksdoc.render.addon_update.commands import WayBackText, way_back_text
 from kubectl_eksdoc.render.encode import Json, to_yaml
 
 

@@ -44,7 +44,7 @@ def wished(change: Change) -> str:
         parts.append("no Spot nodes" if wishes.place is Place.ON_DEMAND else "any nodes")
     if wishes.scale is not None:
         parts.append(f"{wishes.scale.least} to {wishes.scale.most} replicas")
-    return joined(parts)
+    return joined(parts) or "the Corefile as it was before"
 
 
 def how(change: Change) -> str:

@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.findings import When
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.metadata_fix.table import reach as moved
+from kubectl_eksdoc.render.metadata_fix.result import reach as moved
 from kubectl_eksdoc.render.report import Foot, Line, Lines, Section, Table
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
 

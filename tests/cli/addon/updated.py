@@ -69,7 +69,7 @@ class Desk:
 
     @property
     def journals(self) -> list[Path]:
-        return sorted((self.home / ".local/state/eksdoc/addon-updates").glob("*.jsonl"))
+        return sorted((self.home / ".local/state/eksdoc/changes").glob("*.jsonl"))
 
     @property
     def env(self) -> tuple[Any, Any]:

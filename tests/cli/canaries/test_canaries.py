@@ -249,7 +249,7 @@ def test_a_change_that_is_cut_off_and_resumed_writes_none(
         ran = [place.run(f"{words} -o json", config)]
         prod.allow()
         assert ran[0].code == 4, ran[0].err
-        (journal,) = place.home.rglob("addon-updates/*.jsonl")
+        (journal,) = place.home.rglob("changes/*.jsonl")
         ran.append(place.run(f"{AGAIN[command]} --apply --resume {journal.stem} -o json", config))
         found = [leak for each in ran for leak in place.leaks(command, each)]
         found += place.kept() + places.written_in(site.api, before, place.more)

@@ -90,8 +90,8 @@ class Desk:
         """How many EKS was asked for."""
         return sum(update.addon == "coredns" for update in self.aws.eks().updates)
 
-    def journals(self, folder: str = "addon-updates") -> list[Path]:
-        return sorted((self.home / f".local/state/eksdoc/{folder}").glob("*.jsonl"))
+    def journals(self) -> list[Path]:
+        return sorted((self.home / ".local/state/eksdoc/changes").glob("*.jsonl"))
 
     def edits(self, change: Callable[[str], str], manager: str = "kubectl-edit") -> None:
         """A person changes the live Corefile."""

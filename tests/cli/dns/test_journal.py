@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.cli.dns.change_following import After
+from kubectl_eksdoc.changes.dns_change import After
 
 PLAIN = ".:53 {\n    route53 example.org.:Z1 {\n        aws_access_key ID mellon\n    }\n    ready\n}\n"
 TEXT = f"{PLAIN}# mellon\n"
@@ -12,9 +12,3 @@ def test_no_secret_and_no_comment_but_what_coredns_calls_the_whole_one() -> None
     kept = After.of(TEXT)
     assert "mellon" not in kept.text and "route53" in kept.text
     assert kept.sums == After.of(PLAIN).sums != After.of(PLAIN.replace("mellon", "other")).sums
-    assert After.from_doc({"corefile": kept.text, "sums": list(kept.sums)}) == kept
-
-
-def test_a_journal_of_an_earlier_version_is_read() -> None:
-    assert After.from_doc({"corefile": TEXT}) == After.of(TEXT)
-    assert After.from_doc({}) == After()

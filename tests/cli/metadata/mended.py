@@ -80,7 +80,7 @@ class Desk:
 
     @property
     def journals(self) -> list[Path]:
-        return sorted((self.home / ".local/state/eksdoc/metadata-fixes").glob("*.jsonl"))
+        return sorted((self.home / ".local/state/eksdoc/changes").glob("*.jsonl"))
 
     @property
     def limits(self) -> list[int]:

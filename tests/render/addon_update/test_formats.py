@@ -23,8 +23,8 @@ from kubectl_eksdoc.addon_diff.run.way_back import WayBack
 from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
-from kubectl_eksdoc.render.addon_update import Sent, UpdateView, render
-from kubectl_eksdoc.render.addon_update.commands import look_again, way_back_text
+from kubectl_eksdoc.render.addon_update.commands import Sent, look_again, way_back_text
+from kubectl_eksdoc.render.addon_update.report import UpdateReport
 from kubectl_eksdoc.render.look import Look
 from tests.addon.stand_in import hands
 from tests.addon.test_updating import incident
@@ -37,12 +37,12 @@ GOLDEN = Path(__file__).parent / "golden"
 JUDGE = jsonschema.Draft202012Validator(schemas.load("AddonUpdate"))
 
 
-def view(case: Case) -> UpdateView:
+def view(case: Case) -> UpdateReport:
     ready = case.ready()
     facts, asked = ready.plan.facts, ready.sending.asked
     keeps = tuple(calls(change.field) for change in ready.sending.keeps)
     sent = Sent("vpc-cni", facts.addon.version, facts.target.version, asked.mode.value, asked.values, keeps)
-    return UpdateView(
+    return UpdateReport(
         sent,
         a_cluster(nodes=[a_node()]),
         {"addon": "vpc-cni", "apply": True},
@@ -58,12 +58,12 @@ def view(case: Case) -> UpdateView:
 
 
 @cache
-def before() -> UpdateView:
+def before() -> UpdateReport:
     return view(incident())
 
 
 @cache
-def after() -> UpdateView:
+def after() -> UpdateReport:
     """With OVERWRITE as it was asked for; somebody sets one of the fields again meanwhile."""
     case = incident("OVERWRITE", as_asked=True)
     shown = view(case)
@@ -76,7 +76,7 @@ def after() -> UpdateView:
 
 
 @cache
-def failed() -> UpdateView:
+def failed() -> UpdateReport:
     case = incident()
     shown = view(case)
     case.eks.before_it_begins = lambda: hands.sets_env(case.service.objects, "WARM_ENI_TARGET", "9")
@@ -99,7 +99,7 @@ def failed() -> UpdateView:
     ],
 )
 def test_golden(file: str, made: Any, output: str, look: Look) -> None:
-    text = render(made(), output, look)
+    text = made().render(output, look)
     if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
         GOLDEN.mkdir(exist_ok=True)
         (GOLDEN / file).write_text(text, encoding="utf-8", newline="\n")
@@ -111,7 +111,7 @@ def test_golden(file: str, made: Any, output: str, look: Look) -> None:
         assert long == [], "only commands and paths are one line, however long"
 
 
-def views() -> list[UpdateView]:
+def views() -> list[UpdateReport]:
     done = after().ended
     assert done is not None
     doubtful = tuple(replace(check, verdict=Verdict.NOT_READ, found=None, why="denied") for check in done.checks)
@@ -134,15 +134,15 @@ def views() -> list[UpdateView]:
 @pytest.mark.parametrize("number", range(6))
 def test_documents_are_valid(number: int) -> None:
     shown = views()[number]
-    said = json.loads(render(shown, "json", Look()))
+    said = json.loads(shown.render("json", Look()))
     assert [error.message for error in JUDGE.iter_errors(said)] == []
-    assert yaml_of(render(shown, "yaml", Look())) == said
+    assert yaml_of(shown.render("yaml", Look())) == said
     for output in ("table", "wide"):
-        assert render(shown, output, Look(60))
+        assert shown.render(output, Look(60))
 
 
 def test_its_schema_refuses_what_is_broken() -> None:
-    found = json.loads(render(after(), "json", Look()))
+    found = json.loads(after().render("json", Look()))
     free = ("metadata.options", "values", "outcome.fields.*.before", "outcome.fields.*.now")
     loose = accepted(JUDGE, found, (*free, "outcome.fields.*.foretold.value"))
     assert {each for each in loose if not each.endswith((".namespace", ".command"))} == {

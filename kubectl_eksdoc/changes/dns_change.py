@@ -1,10 +1,11 @@
-"""A change of CoreDNS made ready: of the add-on as one update that addon-diff has judged, of a self-managed one as the
-apply of its ConfigMap."""
+"""A change of CoreDNS: of the add-on as one update that addon-diff has judged, of a self-managed one as the apply of
+its ConfigMap; and which of its pods have taken it up."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from kubectl_eksdoc.addon_diff.facts import Asked
 from kubectl_eksdoc.addon_diff.judging import calls
@@ -13,20 +14,29 @@ from kubectl_eksdoc.addon_diff.modes import Fate, Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan
 from kubectl_eksdoc.addon_diff.prediction import FieldChange
 from kubectl_eksdoc.addon_diff.read import Prepared, prepared
+from kubectl_eksdoc.addon_diff.run.ended import Ended
 from kubectl_eksdoc.addon_diff.run.guards import Guard, to_acknowledge
-from kubectl_eksdoc.coredns_lameduck.change.change import Change, changed
-from kubectl_eksdoc.coredns_lameduck.change.lameduck import foreign_grace
+from kubectl_eksdoc.changes.addon_update import AddonUpdate
+from kubectl_eksdoc.changes.engine import Sent, Step
+from kubectl_eksdoc.coredns_lameduck.change.change import Change, Texts, changed
+from kubectl_eksdoc.coredns_lameduck.change.lameduck import foreign_grace, has_reload
 from kubectl_eksdoc.coredns_lameduck.change.wishes import Wishes
-from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts
+from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, corefile_of
+from kubectl_eksdoc.coredns_lameduck.read import Verifying, verified
+from kubectl_eksdoc.coredns_lameduck.run import Verified, Wanted, judged
 from kubectl_eksdoc.coredns_lameduck.shutdown import DEFAULT_GRACE_S
+from kubectl_eksdoc.errors import Drifted
 from kubectl_eksdoc.kubernetes.api.ownership.applying import apply
 from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.kubernetes.api.schema import schema_of
-from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG
-from kubectl_eksdoc.model.api_objects import Conflict, Doc, at, with_value
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.kubernetes.corefile.edits import CONFIG, sums
+from kubectl_eksdoc.kubernetes.corefile.parser import parse
+from kubectl_eksdoc.kubernetes.keeping import printed_corefile
+from kubectl_eksdoc.model.api_objects import Applied, Conflict, Conflicting, Doc, at, with_value
+from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
-from kubectl_eksdoc.model.coredns import COREFILE
+from kubectl_eksdoc.model.change_journal import Became, Part
+from kubectl_eksdoc.model.coredns import COREFILE, Corefile
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.session.session import ClusterSession
 
@@ -184,6 +194,19 @@ def _of_map(facts: DnsFacts, change: Change, force: bool) -> Ready:
     return Ready(change, config=sent, guards=() if force else (guard,), conflicts=conflicts)
 
 
+def reverting(facts: DnsFacts, made: After, before: str) -> Ready:
+    """To the Corefile of `before`, of a CoreDNS that EKS does not manage and that has the one that a change has `made`.
+
+    Raises:
+        Drifted: it has another one.
+    """
+    live = corefile_of(facts.objects.get(CONFIG, Absent("no ConfigMap coredns")))
+    if not isinstance(live, str) or After.of(live) != made:
+        why = live.why if isinstance(live, Unknown) else "another client has changed it since"
+        raise Drifted(f"the Corefile is not the one that the change has made: {why}", "Nothing was changed.")
+    return _of_map(facts, Change(Wishes(), False, corefile=Texts(live, before, has_reload(live))), False)
+
+
 def config_map(text: str) -> Doc:
     """The Corefile alone, as it is applied: no other field of the ConfigMap becomes ours."""
     return {
@@ -192,3 +215,135 @@ def config_map(text: str) -> Doc:
         "metadata": {"name": CONFIG.name, "namespace": CONFIG.namespace},
         "data": {COREFILE: text},
     }
+
+
+# What is written down of the new Corefile, and how it is applied.
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """The new Corefile as a journal has it: `text` as it may be printed, "" for none, and the `sums` by which CoreDNS
+    calls the whole one."""
+
+    text: str = ""
+    sums: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, text: str) -> After:
+        corefile = parse(text)
+        return cls(printed_corefile(text), sums(corefile) if isinstance(corefile, Corefile) else ())
+
+
+class ConfigMaps(Protocol):
+    """ConfigMaps of a live cluster. Everything may raise ClusterError."""
+
+    def apply(self, doc: Doc, force: bool = False, dry: bool = False) -> Applied | Conflicting:
+        """Server-side, as our field manager.
+
+        Raises:
+            Drifted: it is not the version that `doc` names; nothing was changed.
+        """
+        ...
+
+
+CONFIG_MAP = "ConfigMap coredns"
+"""The one step of a CoreDNS that EKS does not manage."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapApply:
+    """A `changes.engine.Kind`. `config` None: it was sent before."""
+
+    config: Doc | None
+    force: bool
+    maps: ConfigMaps
+
+    def steps(self, sent: Sent) -> Iterator[Step]:
+        if self.config is not None:
+            yield Step(CONFIG_MAP, lambda: Part(CONFIG_MAP, Became.AS_BEFORE), self._send)
+
+    def _send(self) -> Doc:
+        assert self.config is not None, "something is applied"
+        found = self.maps.apply(self.config, self.force)
+        if isinstance(found, Conflicting):
+            who = "; ".join(f"{each.field} is {each.owner}'s" for each in found.conflicts)
+            raise Drifted(f"another client has changed the Corefile since: {who}", "Nothing was changed. Look again.")
+        return {}
+
+    def over(self, sent: Sent) -> bool:
+        return True
+
+    def result(self, sent: Sent) -> None:
+        return None
+
+    def kept(self, result: None) -> Doc:
+        return {}
+
+
+# Which pods have taken it up, after it was sent.
+
+
+@dataclass(frozen=True, slots=True)
+class DnsDone:
+    """`ended`: the update of the add-on, None where its ConfigMap was applied. `verified`: which pods have taken it up,
+    None where nobody looked; `findings` of that."""
+
+    ended: Ended | None = None
+    verified: Verified | None = None
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def left(self) -> str:
+        if self.ended is not None and self.ended.left:
+            return self.ended.left
+        return self.verified.left if self.verified is not None else ""
+
+    @property
+    def whole(self) -> bool:
+        return (self.ended is None or self.ended.whole) and not self.left
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """How pods are looked at: for the Corefile `after`, with the reloads that had `failed` in each pod before, for
+    `verify_s` since `begun_s`. `reloads`: CoreDNS takes it up by itself; `rolled`: its pods are made again."""
+
+    after: After
+    failed: Mapping[str, float | None]
+    begun_s: float
+    pods: Verifying
+    verify_s: float
+    reloads: bool
+    rolled: bool = False
+
+    def seen(self, ended: Ended | None) -> DnsDone:
+        """Whoever has stopped to follow the update looks at no pods either."""
+        if ended is not None and not ended.whole:
+            return DnsDone(ended)
+        found: Verified | None = None
+        if self.after.text and self.reloads:
+            self.pods.tell("now each pod is asked whether it has taken the new Corefile up; Ctrl-C only stops that")
+            found = verified(Wanted(self.after.sums, self.failed), self.begun_s, self.pods, self.verify_s)
+        return DnsDone(ended, found, judged(found, self.reloads or not self.after.text, self.rolled))
+
+
+class DnsChange:
+    """A `changes.engine.Kind`: what changes CoreDNS, and then a look at its pods."""
+
+    def __init__(self, sent: AddonUpdate | MapApply, looking: Looking) -> None:
+        self._sent, self._looking = sent, looking
+
+    def steps(self, sent: Sent) -> Iterable[Step]:
+        return self._sent.steps(sent)
+
+    def over(self, sent: Sent) -> bool:
+        return self._sent.over(sent)
+
+    def result(self, sent: Sent) -> DnsDone:
+        return self._looking.seen(self._sent.result(sent))
+
+    def kept(self, result: DnsDone) -> Doc:
+        seen = result.verified
+        pods = {each.pod: each.taken.value for each in seen.stands} if seen is not None else {}
+        stage = result.ended.stage.value if result.ended is not None else ""
+        return {"stage": stage, "pods": pods}

@@ -1,192 +1,145 @@
-"""An add-on's update in real time: written down, asked for, followed to its end, and held against what was foretold.
+"""An add-on's update: sent to EKS, followed until its pods are new, and compared with what was predicted.
 
-EKS does it, not this process: whoever stops to follow it, or loses the connection, stops nothing.
+EKS does it, not this process: who stops following it, or loses the connection, stops nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Protocol
 
 from kubectl_eksdoc.addon_diff.run import targets
 from kubectl_eksdoc.addon_diff.run.ended import Ended
-from kubectl_eksdoc.addon_diff.run.expectations import Expected, to_doc
+from kubectl_eksdoc.addon_diff.run.expectations import Expected
 from kubectl_eksdoc.addon_diff.run.outcome import checked, unread
 from kubectl_eksdoc.addon_diff.run.rollout import WORKLOADS, Rollout, not_ready, rollout
 from kubectl_eksdoc.addon_diff.run.targets import Health
-from kubectl_eksdoc.drain.run.stages import Stage, pause_s, stage_by_addon, stage_of
-from kubectl_eksdoc.errors import (
-    AwsDenied,
-    AwsError,
-    AwsLogin,
-    AwsMissing,
-    AwsRefused,
-    AwsThrottled,
-    ClusterError,
-    JournalError,
-    Stopped,
-)
-from kubectl_eksdoc.flows.ports import AddonEks, UpdateJournal
+from kubectl_eksdoc.changes.engine import Sent, Step, World
+from kubectl_eksdoc.drain.run.stages import Stage, stage_by_addon, stage_of
+from kubectl_eksdoc.errors import AwsError, ClusterError
+from kubectl_eksdoc.flows.ports import AddonEks
 from kubectl_eksdoc.model.api_objects import Doc, Named, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Issue, Update, UpdateCall
 from kubectl_eksdoc.model.aws.targets import TargetGroup
+from kubectl_eksdoc.model.change_journal import Became, Part
 from kubectl_eksdoc.model.network import TargetGroupBinding
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.session.ports import Objects
 
-WATCH_S = 1800.0
 SETTLE_S = 60.0
 """So long targets are watched after the last pod is new: health checks fail some time after what makes them fail."""
 
 STILL_S = 300.0
 """A rollout of which nothing has moved for so long is told with the pods that hold it up."""
 
-_SLICE_S = 0.5
-
-
-class Clock(Protocol):
-    def monotonic(self) -> float: ...
-
-    def now(self) -> datetime: ...
+UPDATE = "update"
+"""Its one step."""
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """What an update needs of the world. `told`: how often the process was told to end. `tell` hears what happens, a
-    line each. `pods`: those of the cluster, now. `group`: the targets of a group by its ARN."""
+class Ports:
+    """`pods`: those of the cluster, now. `group`: the targets of a group by its ARN."""
 
     eks: AddonEks
     objects: Objects
-    journal: UpdateJournal
-    clock: Clock
-    sleep: Callable[[float], object]
-    told: Callable[[], int]
-    tell: Callable[[str], object]
     pods: Callable[[], tuple[Pod, ...] | Unknown]
     group: Callable[[str], TargetGroup | Unknown]
 
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """What is followed, and for how long at the most. `bindings`: of whose targets the health is watched, or why of
-    none."""
+    """What is followed. `bindings`: of whose targets the health is watched, or why of none."""
 
     expected: Expected
     bindings: tuple[TargetGroupBinding, ...] | Unknown = ()
-    watch_s: float = WATCH_S
 
     @property
     def watched(self) -> tuple[TargetGroupBinding, ...]:
         return () if isinstance(self.bindings, Unknown) else self.bindings
 
-
-def carry_out(call: UpdateCall, begun: Doc, following: Following, world: World) -> Ended:
-    """`begun`: what more is written down of it before anything is asked for.
-
-    Raises:
-        Stopped: it was told to stop before anything was asked for.
-        JournalError: it cannot be written down; nothing was asked for.
-        AwsError: as `AddonEks.begin`.
-    """
-    health = targets.begun(following.watched, _groups([each.arn for each in following.watched], world))
-    kept = {"expected": to_doc(following.expected, call.token), "health": targets.to_doc(health)}
-    world.journal.write({"entry": "begun", **begun, **kept})
-    if world.told():
-        note(world, {"entry": "refused", "why": "it was stopped"})
-        raise Stopped("it was stopped before anything was requested", "Nothing was sent.")
-    try:
-        update = world.eks.begin(call)
-    except (AwsDenied, AwsRefused, AwsMissing, AwsThrottled, AwsLogin) as error:
-        note(world, {"entry": "refused", "why": error.message})
-        raise
-    except AwsError as error:
-        note(world, {"entry": "in-doubt", "why": error.message})
-        raise AwsError(
-            f"it is unknown whether the update has begun: {error.message}",
-            f"If it has, it continues in EKS: kubectl eksdoc addon-diff {call.addon} tells its status. {error.hint}",
-        ) from error
-    note(world, {"entry": "asked", "update": update.id})
-    return _Followed(update.id, following, world, health).to_the_end()
-
-
-def note(world: World, entry: Doc) -> None:
-    """What has happened is told all the same where it cannot be written down."""
-    try:
-        world.journal.write(entry)
-    except JournalError as error:
-        world.tell(f"the journal lacks what came then: {error.message}")
+    def before(self, ports: Ports) -> dict[str, Health]:
+        """The health of its targets before anything is sent, by ARN of the group."""
+        return targets.begun(self.watched, _groups([each.arn for each in self.watched], ports))
 
 
 _NOTHING: Mapping[str, Health] = MappingProxyType({})
 
 
-def follow(ident: str, following: Following, world: World, health: Mapping[str, Health] = _NOTHING) -> Ended:
-    """Go on to look at an update that was asked for before; `health`: of targets before it, by ARN of the group."""
-    return _Followed(ident, following, world, targets.again(following.watched, health)).to_the_end()
-
-
-def _groups(arns: Iterable[str], world: World) -> dict[str, TargetGroup | Unknown]:
+def _groups(arns: Iterable[str], ports: Ports) -> dict[str, TargetGroup | Unknown]:
     found: dict[str, TargetGroup | Unknown] = {}
     for arn in arns:
         try:
-            found[arn] = world.group(arn)
+            found[arn] = ports.group(arn)
         except AwsError as error:
             found[arn] = Unknown(error.message)
     return found
 
 
-@dataclass(slots=True)
-class _Followed:
-    """Mutable: what was seen so far."""
+class AddonUpdate:
+    """A `changes.engine.Kind`. Mutable: what was seen so far."""
 
-    id: str
-    following: Following
-    world: World
-    health: dict[str, Health]
-    stage: Stage = Stage.ASKED
-    errors: tuple[Issue, ...] = ()
-    rollouts: dict[Named, Rollout] = field(default_factory=dict)
-    missed: bool = False  # the cluster did not answer when it was looked at last
-    began_s: float = 0.0
-    moved_s: float = 0.0  # when a rollout was seen to move last
-    done_s: float = -1.0  # when the last of its pods was seen to be new
-    said: dict[str, str] = field(default_factory=dict)
-    stuck_told: bool = False
+    def __init__(
+        self,
+        sends: UpdateCall | str,
+        following: Following,
+        ports: Ports,
+        world: World,
+        health: Mapping[str, Health] = _NOTHING,
+    ) -> None:
+        """`sends`: what EKS is asked for, or the id of an update that it was asked for before. `health`: of targets
+        before it, by ARN of the group."""
+        self.following, self.world = following, world
+        self._sends, self._ports = sends, ports
+        self.id = sends if isinstance(sends, str) else ""
+        self.health = targets.again(following.watched, health)
+        self.stage, self.errors = Stage.ASKED, tuple[Issue, ...]()
+        self.rollouts: dict[Named, Rollout] = {}
+        self.missed = False  # the cluster did not answer when it was looked at last
+        self.moved_s = world.clock.monotonic()  # when a rollout was seen to move last
+        self.done_s = -1.0  # when the last of its pods was seen to be new
+        self.said: dict[str, str] = {}
+        self.stuck_told = False
 
-    def to_the_end(self) -> Ended:
-        self.began_s = self.moved_s = self.world.clock.monotonic()
-        left = ""
-        while True:
-            self._look()
-            if self._over():
-                break
-            left = self._waited()
-            if left:
-                break
-        return self._ended(left)
+    def steps(self, sent: Sent) -> Iterator[Step]:
+        call = self._sends
+        if isinstance(call, str):
+            return
+
+        def send() -> Doc:
+            self.id = self._ports.eks.begin(call).id
+            return {UPDATE: self.id}
+
+        as_before = Part(f"add-on {call.addon}", Became.AS_BEFORE)
+        told = f"If it has, it continues in EKS: kubectl eksdoc addon-diff {call.addon} tells its status."
+        yield Step(UPDATE, lambda: as_before, send, unsure=told)
+
+    def over(self, sent: Sent) -> bool:
+        self._look()
+        over = self._over()
+        if not over:
+            self._tell_stuck(self.world.clock.monotonic())
+        return over
 
     def _look(self) -> None:
         self._ask_eks()
         if self.stage not in (Stage.FAILED, Stage.CANCELLED):
             self._look_at_rollouts()
         if self.health:
-            self.health = targets.followed(self.health, _groups(self.health, self.world))
+            self.health = targets.followed(self.health, _groups(self.health, self._ports))
             for arn, each in self.health.items():
                 if each.fell or each.unread:
                     self._tell(arn, str(each))
 
     def _ask_eks(self) -> None:
         try:
-            told = self.world.eks.update(self.id)
+            told = self._ports.eks.update(self.id)
             stage = stage_of(told)
             if not isinstance(told, Update):
                 self._tell("update", f"{_why(told)}; the add-on itself is checked instead")
                 expected = self.following.expected
-                stage = stage_by_addon(self.world.eks.addon(), expected.target, expected.was, self.stage)
+                stage = stage_by_addon(self._ports.eks.addon(), expected.target, expected.was, self.stage)
         except AwsError as error:
             self._tell("aws", f"AWS does not answer; the update continues in EKS: {error.message}")
             return
@@ -195,7 +148,7 @@ class _Followed:
             self.errors = told.errors
         if stage is not self.stage:
             self.stage = stage
-            note(self.world, {"entry": "stage", "stage": stage.value})
+            self.world.note({"entry": "stage", "stage": stage.value})
             self._tell("stage", f"update {self.id}: {stage.value}")
 
     def _look_at_rollouts(self) -> None:
@@ -218,7 +171,7 @@ class _Followed:
 
     def _one(self, of: Named) -> Doc | Unknown:
         try:
-            found = self.world.objects.one(of)
+            found = self._ports.objects.one(of)
         except ClusterError as error:
             self._tell("cluster", f"the cluster does not answer; the update continues in EKS: {error.message}")
             self.missed = True
@@ -238,20 +191,6 @@ class _Followed:
             self.done_s = now
         return not any(not each.unread for each in self.health.values()) or now - self.done_s >= SETTLE_S
 
-    def _waited(self) -> str:
-        """Until it is looked at again; else why it is not, a clause."""
-        clock, began_s = self.world.clock, self.began_s
-        now = clock.monotonic()
-        self._tell_stuck(now)
-        until = now + pause_s(now - began_s)
-        while clock.monotonic() < until:
-            if self.world.told():
-                return "it was stopped"
-            if clock.monotonic() - began_s >= self.following.watch_s:
-                return f"it was watched for {self.following.watch_s:.0f} s, and has not ended"
-            self.world.sleep(_SLICE_S)
-        return ""
-
     def _tell_stuck(self, now: float) -> None:
         waits = [each for each in self.rollouts.values() if not each.done]
         if not waits or now - self.moved_s < STILL_S or self.stuck_told:
@@ -264,35 +203,36 @@ class _Followed:
         if not waits:
             return ()
         try:
-            pods = self.world.pods()
+            pods = self._ports.pods()
         except ClusterError as error:
             pods = Unknown(error.message)
         if isinstance(pods, Unknown):
             return (f"which pods hold it up is not known: {pods.why}",)
         return tuple(line for each in waits for line in not_ready(pods, each.of))
 
-    def _ended(self, left: str) -> Ended:
+    def result(self, sent: Sent) -> Ended:
         hurried = self.world.told() > 1  # whoever says it twice does not wait for anything
         names = [named(each) for each in self.following.expected.objects]
         now = {of: Unknown("it was stopped at once") if hurried else self._one(of) for of in names}
         waits = [each for each in self.rollouts.values() if not each.done]
         bindings = self.following.bindings
-        ended = Ended(
+        return Ended(
             self.id,
             self.stage,
-            self.world.clock.monotonic() - self.began_s,
-            left,
+            sent.seconds,
+            sent.left,
             self.errors,
             tuple(self.rollouts[of] for of in sorted(self.rollouts)),
-            self._held_up(waits) if left and not hurried else (),
+            self._held_up(waits) if sent.left and not hurried else (),
             tuple(sorted(self.health.values(), key=lambda each: each.service)),
             checked(self.following.expected, now, self.stage),
             unread(self.following.expected, now),
             bindings.why if isinstance(bindings, Unknown) else "",
         )
-        checks = [{"field": str(each.field), "verdict": each.verdict.value} for each in ended.checks]
-        note(self.world, {"entry": "ended", "stage": self.stage.value, "left": left, "checks": checks})
-        return ended
+
+    def kept(self, result: Ended) -> Doc:
+        checks = [{"field": str(each.field), "verdict": each.verdict.value} for each in result.checks]
+        return {"stage": result.stage.value, "checks": checks}
 
     def _tell(self, about: str, line: str) -> None:
         """What is new of it."""

@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
+from kubectl_eksdoc.changes.engine import Kind, World, carry_out, go_on
+from kubectl_eksdoc.changes.metadata_fix import Ports, fix_of
 from kubectl_eksdoc.errors import Drifted, JournalError
-from kubectl_eksdoc.flows.metadata_fix.carrying_out import carry_out, go_on
-from kubectl_eksdoc.flows.metadata_fix.steps import Past, past_of
-from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
-from kubectl_eksdoc.imds_probe.run import Done, from_doc
+from kubectl_eksdoc.imds_probe.run import Done, from_doc, to_doc
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Issue, Update
 from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, TemplateRef
+from kubectl_eksdoc.model.change_journal import Past, past_of
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
 from tests.addon.updating import Time
 
@@ -147,7 +147,7 @@ def a_class(hop_limit: int) -> Doc:
 
 @dataclass
 class Kept:
-    """An `UpdateJournal` in memory; `full`: after so many entries nothing more is kept. Mutable."""
+    """A `changes.engine.Journal` in memory; `full`: after so many entries nothing more is kept. Mutable."""
 
     entries: list[Doc] = field(default_factory=list)
     full: int = 1_000_000
@@ -181,22 +181,18 @@ class Case:
         self.journal = Kept()
         self.lines: list[str] = []
 
-    def world(self) -> FixWorld:
-        return FixWorld(
-            self.aws,
-            self.classes,
-            self.journal,
-            self.time,
-            self.time.sleep,
-            lambda: self.told,
-            self.lines.append,
-            lambda group: self.members,
-        )
+    def world(self, watch_s: float = 3600.0) -> World:
+        return World(self.journal, self.time, self.time.sleep, lambda: self.told, self.lines.append, watch_s)
+
+    def kind(self, act: Act, token: str, world: World) -> Kind[Done]:
+        return fix_of(act, token, Ports(self.aws, self.classes, lambda group: self.members), world)
 
     def done(self, watch_s: float = 3600.0) -> Done:
-        return carry_out(self.act, {"run": "r-1"}, TOKEN, self.world(), watch_s)
+        world = self.world(watch_s)
+        begun = {"run": "r-1", "act": to_doc(self.act), "token": TOKEN}
+        return carry_out(self.kind(self.act, TOKEN, world), begun, world)
 
     def resumed(self) -> Done:
         """By what the journal says alone."""
-        begun = self.journal.entries[0]
-        return go_on(from_doc(begun["act"]), begun["token"], self.world(), past=self.journal.past)
+        begun, world = self.journal.entries[0], self.world()
+        return go_on(self.kind(from_doc(begun["act"]), begun["token"], world), world, self.journal.past)

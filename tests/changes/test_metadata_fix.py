@@ -10,12 +10,13 @@ from hypothesis import strategies as some
 
 from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, Drifted, JournalError, Stopped
-from kubectl_eksdoc.imds_probe.run import Became, from_doc, group_reverting, to_doc
+from kubectl_eksdoc.imds_probe.run import from_doc, group_reverting, to_doc
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
 from kubectl_eksdoc.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, TemplateRef
+from kubectl_eksdoc.model.change_journal import Became
 from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate, SetOptions
-from tests.flows.metadata_fix.fixed import CLASS, GROUP, ONE, TEMPLATE, TWO, Case, a_class, ident, instances
+from tests.changes.fixed import CLASS, GROUP, ONE, TEMPLATE, TWO, Case, a_class, ident, instances
 
 
 class Crash(BaseException):
@@ -249,7 +250,7 @@ def test_a_template_is_made_and_its_group_follows() -> None:
     case = Case(TEMPLATE, members={"n9": Instance(ident(9), state="running", options=TWO)})
     done = case.done()
     assert (done.number, done.update, done.stage) == (4, "u-0", Stage.SUCCESSFUL) and done.whole and not done.differs
-    assert entries(case) == ["begun", "asking", "version", "asking", "asked", "ended"]
+    assert entries(case) == ["begun", "asking", "asked", "asking", "asked", "ended"]
     assert [part.became for part in (*done.parts, *done.nodes)] == [Became.DONE] * 3
 
 

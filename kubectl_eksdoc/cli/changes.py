@@ -1,0 +1,93 @@
+"""``kubectl eksdoc changes``: which changes were begun on this machine, and how one is continued or reverted."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib import import_module
+
+from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli.applying import Again
+from kubectl_eksdoc.cli.confirming import Given
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import LocalJournalError, UsageError
+from kubectl_eksdoc.model.change_journal import ADDON_UPDATE, DNS_CHANGE, METADATA_FIX
+from kubectl_eksdoc.model.connection import IN_CLUSTER
+from kubectl_eksdoc.session.sources import SourceChoice
+
+NAME = "changes"
+VERBS = ("resume", "undo")
+_MOST = 500
+"""So many journals are read."""
+_BY_KIND = {ADDON_UPDATE: "addon.applying", DNS_CHANGE: "dns.changing", METADATA_FIX: "metadata.fixing"}
+
+_ABOUT = """\
+List the changes that were begun on this machine by --apply, from their journals, and continue or revert one of them:
+updates of add-ons, changes of CoreDNS, and fixes of the metadata service. Both show what they do first, and ask for a
+typed confirmation before they change something.
+
+Examples:
+  %(prog)s
+  %(prog)s -o json
+  %(prog)s resume 20261120-193005-4f2a
+  %(prog)s undo 20261120-193005-4f2a
+"""
+
+_EXIT_CODES = """\
+Exit codes: 0 shown; resume and undo: those of the command that began the change, 6 no such journal, 7 another cluster.
+Global flags: kubectl eksdoc options
+"""
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``changes``."""
+    parser = commands.add_parser(
+        NAME,
+        help="list the changes begun on this machine, and resume or undo one",
+        usage="%(prog)s [resume ID | undo ID] [flags]",
+        description=_ABOUT,
+        epilog=_EXIT_CODES,
+    )
+    GlobalOptions.add_to(parser, level=LEVELS - 1)
+    parser.set_defaults(leaf=parser, command=run)
+
+
+def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """
+    Raises:
+        UsageError: the words name nothing that can be done.
+        LocalJournalError: this machine has no journal of that change.
+        EksdocError: as the command that began it.
+    """
+    from kubectl_eksdoc.render.changes import ChangesReport
+    from kubectl_eksdoc.wiring.changes import saved_change, saved_changes
+
+    options = GlobalOptions.from_args(args)
+    if not words:
+        ChangesReport.check(options.output)
+        keeping = around.edges.keeping("", "", around.environ)
+        report = ChangesReport(saved_changes(keeping.environ, keeping.home, _MOST))
+        return Answer(looks.answered(report, options, around))
+    if len(words) != 2 or words[0] not in VERBS:
+        raise UsageError(f"{' '.join(words)!r} is neither resume ID nor undo ID", "Without them: the list of changes.")
+    verb, ident = words
+    saved = saved_change(around.edges.keeping(ident, "", around.environ))
+    module = _BY_KIND.get(saved.text("kind"))
+    if module is None:
+        raise LocalJournalError(f"the journal of change {ident} names no kind that is known: {saved.text('kind')!r}")
+    again: Callable[[Again, Surroundings], Answer] = import_module(f"kubectl_eksdoc.cli.{module}").again
+    return again(Again(ident, verb == "undo", _there(options, saved.text("cluster", "context")), LIVE, Given()), around)
+
+
+LIVE = SourceChoice()
+
+
+def _there(options: GlobalOptions, context: str) -> GlobalOptions:
+    """By the context of the change, where no other is given."""
+    connection = options.connection
+    if connection.context or connection.server or context in ("", IN_CLUSTER):
+        return options
+    return replace(options, connection=replace(connection, context=context))

@@ -1,0 +1,302 @@
+"""An add-on's update that is to be carried out, or was, in every format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.addon_diff.fields import value_of
+from kubectl_eksdoc.addon_diff.merging import Missing
+from kubectl_eksdoc.addon_diff.modes import Fate, Mode
+from kubectl_eksdoc.addon_diff.plan import AddonPlan
+from kubectl_eksdoc.addon_diff.run.ended import Ended
+from kubectl_eksdoc.addon_diff.run.guards import Guard
+from kubectl_eksdoc.addon_diff.run.outcome import Check, Verdict
+from kubectl_eksdoc.drain.run.stages import Stage
+from kubectl_eksdoc.kubernetes.keeping import printed
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.render.addon.commands import as_json, update_addon
+from kubectl_eksdoc.render.addon.update import BLANK, named, sections, way_out
+from kubectl_eksdoc.render.addon_update.commands import Sent, WayBackText
+from kubectl_eksdoc.render.addon_update.result import OutcomeResult, RefusalResult
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.report import Head, Line, Lines, Report, Section, Table
+from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text
+from kubectl_eksdoc.render.result import Lines as OthersLines
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.text import counted, duration, joined
+
+# An update in sentences.
+
+
+def head(sent: Sent) -> str:
+    """``vpc-cni v1.19.5-eksbuild.1 → v1.20.4-eksbuild.2 with NONE``."""
+    if sent.before == sent.target:
+        return f"{sent.addon} {sent.target} (the same version) with {sent.mode}"
+    return f"{sent.addon} {sent.before} → {sent.target} with {sent.mode}"
+
+
+def verdict(report: UpdateReport) -> str:
+    """One sentence without its full stop."""
+    ended = report.ended
+    if ended is None:
+        what = "nothing is sent" if report.guards else "nothing was sent yet"
+        return f"{head(report.sent)}: {what}"
+    return f"{head(report.sent)}: {_came_of(ended)}"
+
+
+def _came_of(ended: Ended) -> str:
+    if ended.stage in (Stage.FAILED, Stage.CANCELLED):
+        changed = len(ended.of(Verdict.OTHER))
+        what = "EKS could not do it" if ended.stage is Stage.FAILED else "EKS has cancelled it"
+        if changed:
+            return f"{what}, and {counted(changed, 'field')} {'is' if changed == 1 else 'are'} other than before"
+        rest = ", as far as it could be read" if ended.lacks else ""
+        return f"{what}, and no field has changed{rest}"
+    if ended.stage is not Stage.SUCCESSFUL:
+        return f"{ended.stage.value}; it continues in EKS"
+    done = "EKS has done it" if not ended.left else "EKS has done it, but its pods are not new everywhere"
+    return f"{done}; {_compared(ended)}"
+
+
+def _compared(ended: Ended) -> str:
+    every = [check for check in ended.checks if check.foretold is not None]
+    parts = []
+    for verdict in (Verdict.AS_PREDICTED, Verdict.OTHER, Verdict.NOT_PREDICTED, Verdict.NOT_READ):
+        count = sum(check.verdict is verdict for check in ended.checks)
+        if count == len(every) and verdict is Verdict.AS_PREDICTED and count == len(ended.checks) > 0:
+            return "its only field is as predicted" if count == 1 else f"all {count} fields are as predicted"
+        if count:
+            said = _SAID.get(verdict, verdict.value)
+            parts.append(f"{counted(count, 'field')} {'is' if count == 1 else 'are'} {said}")
+    return joined(parts) or "no field was to change, and none has"
+
+
+_SAID = {Verdict.NOT_PREDICTED: "what could not be predicted", Verdict.NOT_READ: "not read"}
+
+
+# The page: before it is sent the forecast, what is sent and the rollback; afterwards prediction and reality.
+
+
+_TONES = {
+    Verdict.AS_PREDICTED: Tone.GOOD,
+    Verdict.AS_BEFORE: Tone.GOOD,
+    Verdict.OTHER: Tone.BAD,
+    Verdict.NOT_PREDICTED: Tone.UNKNOWN,
+    Verdict.NOT_READ: Tone.UNKNOWN,
+}
+_MOST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateReport(Report):
+    """`plan` is of what is sent, None where it is looked at later; `changes`: so many fields are predicted to become
+    other than they are. `guards`: why it is not sent; `weighty`: what must be acknowledged. `back`: a text is why there
+    is no rollback. `ended` None: nothing was sent. `journal`: where it is written down on this machine, "" if
+    nowhere."""
+
+    of: ClassVar[str] = "an add-on's update"
+
+    sent: Sent
+    cluster: Cluster
+    options: Mapping[str, object]
+    plan: AddonPlan | None = None
+    changes: int = 0
+    guards: tuple[Guard, ...] = ()
+    weighty: tuple[Finding, ...] = ()
+    back: WayBackText | str = ""
+    ended: Ended | None = None
+    run: str = ""
+    journal: str = ""
+    recognised: str = ""
+    tool_version: str = __version__
+
+    def sections(self, full: bool) -> Iterable[Section | None]:
+        return _before(self, full) if self.ended is None else _after(self, self.ended, full)
+
+    def result(self) -> object:
+        return UpdateResult.of(self)
+
+
+def _before(report: UpdateReport, full: bool) -> Iterator[Section | None]:
+    plan = report.plan
+    if plan is not None:
+        yield from sections(plan, full)
+        way = plan.way_out  # where fields are still at risk
+        yield way_out(plan, [] if way is None else [BLANK, Line(update_addon(plan, way), whole=True)])
+    yield Lines(Title("What is sent"), [Line(f"UpdateAddon: {head(report.sent)}"), *_sent(report, full)])
+    yield _back(report)
+    lines: list[Line | str] = []
+    for guard in report.guards:
+        lines += [f"✗ {guard.why}", *(Line(f"→ {line}", indent=4, hang=0) for line in guard.hint.splitlines())]
+    yield Lines(Title("Nothing is sent"), lines)
+    weighty = [f"- {each.severity.value}, {each.status.value}: {each.message}" for each in report.weighty]
+    yield Lines(Title("To be acknowledged"), _few(weighty, _MOST, "all are among the findings above"))
+
+
+def _few(lines: Sequence[str], most: int, rest: str = "-o wide") -> list[str]:
+    more = f": {rest}" if rest != "-o wide" else f" ({rest})"
+    return [*lines[:most], *([f"- and {len(lines) - most} more{more}"] if len(lines) > most else [])]
+
+
+def _sent(report: UpdateReport, full: bool) -> Iterator[Line | str]:
+    sent = report.sent
+    if sent.values is None:
+        yield "Configuration values: none are given, so EKS keeps those of today."
+    else:  # on one line: where a line is broken, nobody sees which spaces are sent
+        yield from ("Configuration values:", Line(as_json(printed(sent.values)), indent=4, whole=True))
+    if sent.keeps:
+        fields = counted(len(sent.keeps), "field")
+        yield f"These values were not given (--as-asked sends none): they keep {fields} as they are:"
+        yield from _few([f"- {each}" for each in sent.keeps], len(sent.keeps) if full else _MOST)
+    yield f"{counted(report.changes, 'field')} {'is' if report.changes == 1 else 'are'} predicted to change."
+
+
+def _back(report: UpdateReport) -> Section:
+    back = report.back
+    if isinstance(back, str):
+        return Lines(Title("Rollback"), [f"? {back}"] if back else [])
+    lines: list[Line | str] = [Line(command, whole=True) for command in back.commands]
+    lines += [f"- {each}" for each in back.caveats]
+    if back.by_hand:
+        lines.append("- no value of that version sets these again, so they are set by hand:")
+        lines += [Line(f"- {each}", indent=4, hang=0) for each in back.by_hand]
+    return Lines(Title("Rollback", ": another update, never kubectl apply of a saved object"), lines)
+
+
+def _after(report: UpdateReport, ended: Ended, full: bool) -> Iterator[Section]:
+    yield Head(verdict(report))
+    yield Lines(Title("What EKS says"), list(_of_eks(report, ended)))
+    yield Table(Title("Prediction and reality"), _fields(ended.checks), "fields")
+    rollouts = [str(each) + (f"; {each.stuck}" if each.stuck else "") for each in ended.rollouts]
+    waits = [f"- {each}" for each in ended.not_ready]
+    yield Lines(Title("Rollout"), rollouts + _few(waits, len(waits) if full else _MOST))
+    health = [str(each) for each in ended.health]
+    most = _MOST + 99 * full
+    ill = [f"- {target}" for each in ended.health if not each.back for target in each.unhealthy[:most]]
+    yield Lines(Title("Targets of load balancers"), health + ill)
+    unknown = [*(f"{of}: {why}" for of, why in ended.unread), *([ended.unwatched] if ended.unwatched else [])]
+    yield Lines(Title("Not known"), [f"? {each}" for each in unknown])
+    if not ended.whole or ended.differs:
+        yield _back(report)
+    journal = [Line(f"Journal: {report.journal}", indent=0, whole=True)] if report.journal else []
+    followed = Line(f"Update {ended.id}, followed for {duration(ended.seconds)}.", indent=0, hang=0)
+    yield Lines(None, [followed, *journal])
+
+
+def _of_eks(report: UpdateReport, ended: Ended) -> Iterator[str]:
+    for error in ended.errors:
+        first, *others = error.message.splitlines() or [""]
+        yield from (f"{error.code}: {first}", *(f"- {line}" for line in others))
+    if ended.stage is Stage.FAILED and any(error.code == "ConfigurationConflict" for error in ended.errors):
+        yield "→ look again with addon-diff: it names who has these fields, and the values that keep them"
+    if report.sent.mode == Mode.PRESERVE.value and ended.whole:
+        yield "No document says how PRESERVE decides: what it has kept this time is seen below."
+    if ended.left:
+        yield f"It is followed no longer: {ended.left}."
+
+
+def _fields(checks: Sequence[Check]) -> Drawn:
+    columns = [
+        Column("FIELD", floor=24, middle=True),
+        Column("BEFORE", floor=8),
+        Column("FORETOLD", floor=8),
+        Column("NOW", floor=8),
+        Column("VERDICT"),
+        Column("OF", drop=2),
+        Column("SURE", drop=1),
+    ]
+    rows: list[Row] = [
+        [
+            named(check.field),
+            value_of(check.live, check.field),
+            _foretold(check),
+            _stands(check),
+            Cell(check.verdict.value, _TONES[check.verdict]),
+            ", ".join(check.owners) or "-",
+            check.foretold.sure.value if check.foretold is not None else "-",
+        ]
+        for check in checks
+    ]
+    return columns, rows
+
+
+def _foretold(check: Check) -> str:
+    """What should have become of it."""
+    told = check.foretold
+    if told is None:
+        return "?" if check.verdict is Verdict.NOT_PREDICTED else "kept"
+    if told.fate is Fate.UNKNOWN:
+        return "?"
+    if told.fate in (Fate.RESET, Fate.FOLLOWS):
+        return f"→ {value_of(told.value, check.field)}"
+    return str(told.fate.value)
+
+
+def _stands(check: Check) -> str:
+    """What stands there now."""
+    if check.verdict is Verdict.NOT_READ:
+        return "?"
+    return "nothing" if isinstance(check.found, Missing) else value_of(check.found)
+
+
+# As ``-o json`` and ``-o yaml`` print it.
+
+
+class _WayBack(Printed):
+    """An update to the version of before, with its values and the fields that were live; null where it is not known."""
+
+    commands: OthersLines
+    caveats: OthersLines
+    by_hand: OthersLines
+
+
+class UpdateResult(CommandResult):
+    """An add-on's update that is to be carried out, or was: kubectl eksdoc addon-diff --apply -o json."""
+
+    kind: Literal["AddonUpdate"]
+    recognised: Text | None
+    run: Text | None
+    journal: Text | None
+    addon: Text
+    version: Text
+    target: Text
+    mode: Mode
+    """How conflicts are resolved."""
+    values: dict[str, Any] | None
+    """The whole document that is sent; null: none is, and EKS keeps what it has."""
+    keeps: OthersLines
+    """Fields for whose sake values are sent that were not given."""
+    changes: Count
+    """Fields that are predicted to change."""
+    verdict: Text
+    refusals: tuple[RefusalResult, ...]
+    to_acknowledge: OthersLines
+    way_back: _WayBack | None
+    outcome: OutcomeResult | None
+    """Null where nothing was sent."""
+    findings: tuple[FindingResult, ...]
+
+    @classmethod
+    def of(cls, facts: UpdateReport) -> UpdateResult:
+        sent, plan = facts.sent, facts.plan
+        return cls.filled(
+            facts,
+            metadata=metadata(facts.cluster, facts),
+            addon=sent.addon,
+            version=sent.before,
+            target=sent.target,
+            mode=sent.mode,
+            values=printed(sent.values),
+            keeps=sent.keeps,
+            verdict=verdict(facts),
+            refusals=facts.guards,
+            to_acknowledge=(each.message for each in facts.weighty),
+            way_back=None if isinstance(facts.back, str) else facts.back,
+            outcome=facts.ended,
+            findings=plan.findings if plan else (),
+        )

@@ -1,0 +1,97 @@
+"""The changes that were begun on this machine, in every format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from kubectl_eksdoc.model.change_journal import SavedChange, State
+from kubectl_eksdoc.model.commands import shell
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.report import Head, Line, Lines, Report, Section, Table
+from kubectl_eksdoc.render.result import KindResult, Printed, Text
+from kubectl_eksdoc.render.tables import Cell, Column, Row, Title
+from kubectl_eksdoc.render.text import counted
+
+_TONES = {State.OPEN: Tone.WARN, State.FAILED: Tone.BAD, State.DONE: Tone.GOOD}
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesReport(Report):
+    """The latest first."""
+
+    of: ClassVar[str] = "a list of changes"
+
+    changes: tuple[SavedChange, ...]
+
+    def sections(self, full: bool) -> Iterator[Section]:
+        waiting = [each for each in self.changes if each.state is State.OPEN]
+        counts = f"{len(waiting)} of {counted(len(self.changes), 'change')}"
+        yield Head(f"{counts} on this machine {'is' if len(waiting) == 1 else 'are'} open.")
+        columns = [
+            Column("ID"),
+            Column("KIND"),
+            Column("CHANGE", floor=20, middle=True),
+            Column("CLUSTER", floor=8, middle=True),
+            Column("BEGUN", drop=1),
+            Column("STATE"),
+        ]
+        rows: list[Row] = [
+            [
+                each.id,
+                each.text("kind") or "?",
+                each.text("what") or "?",
+                cluster_of(each) or "?",
+                each.text("at") or "?",
+                Cell(each.state.value, _TONES.get(each.state)),
+            ]
+            for each in self.changes
+        ]
+        yield Table(Title("Changes"), (columns, rows), "changes")
+        lines = [line for each in waiting for line in commands(each)]
+        yield Lines(Title("Open", ": continue it, or revert it"), [Line(each, whole=True) for each in lines])
+
+    def result(self) -> object:
+        return ChangesResult.filled(self)
+
+
+def cluster_of(change: SavedChange) -> str:
+    return change.text("cluster", "name") or change.text("cluster", "context")
+
+
+def commands(change: SavedChange) -> tuple[str, str]:
+    """What continues it, and what reverts it."""
+    resume, undo = (shell("kubectl", "eksdoc", "changes", verb, change.id) for verb in ("resume", "undo"))
+    return resume, undo
+
+
+class _Change(Printed):
+    id: Text
+    kind: Text | None
+    what: Text | None
+    cluster: Text | None
+    context: Text | None
+    begun_at: Text | None
+    who: Text | None
+    state: State
+
+    @classmethod
+    def of(cls, facts: SavedChange) -> _Change:
+        text = facts.text
+        return cls.filled(
+            facts,
+            kind=text("kind"),
+            what=text("what"),
+            cluster=text("cluster", "name"),
+            context=text("cluster", "context"),
+            begun_at=text("at"),
+            who=text("who"),
+        )
+
+
+class ChangesResult(KindResult):
+    """The changes that were begun on this machine, the latest first: kubectl eksdoc changes -o json."""
+
+    kind: Literal["Changes"]
+    changes: tuple[_Change, ...]

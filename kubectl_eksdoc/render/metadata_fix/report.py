@@ -1,0 +1,235 @@
+"""A fix that is to be carried out, or was, in every format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.drain.run.stages import Stage
+from kubectl_eksdoc.imds_probe.fixes.fix import Fix
+from kubectl_eksdoc.imds_probe.run import Done
+from kubectl_eksdoc.model.change_journal import Became, Part
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.metadata import Act, OnClass, OnInstances, OnTemplate
+from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.metadata_fix.result import FixChoice, reach
+from kubectl_eksdoc.render.report import Head, Line, Lines, Report, Section, Table
+from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text, Texts
+from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
+from kubectl_eksdoc.render.text import counted, duration, joined
+
+# A fix in sentences.
+
+
+def head(act: Act) -> str:
+    """What is done, a clause."""
+    match act:
+        case OnInstances(each):
+            hops = sorted({one.hop_limit for one in each})
+            return f"a hop limit of {' or '.join(map(str, hops))} for {counted(len(each), 'running instance')}"
+        case OnTemplate() if act.to:
+            return f"version {act.to} of launch template {act.id}, as before the fix, for {act.group}"
+        case OnTemplate():
+            return f"a hop limit of {act.hop_limit} in a new version of launch template {act.id} for {act.group}"
+        case OnClass():
+            limit = "no hop limit" if act.hop_limit is None else f"a hop limit of {act.hop_limit}"
+            return f"{limit} in EC2NodeClass {act.name}"
+
+
+def action(act: Act) -> str:
+    """As it is typed back for: ``change 3 nodes``, ``replace 3 nodes``."""
+    return "change" if isinstance(act, OnInstances) else "replace"
+
+
+def verdict(report: FixReport) -> str:
+    """One sentence without its full stop."""
+    what = head(report.act)
+    what = what[:1].upper() + what[1:]
+    if report.done is None:
+        return f"{what}: nothing was changed{'' if report.forbidden else ' yet'}"
+    return f"{what}: {_came_of(report.done)}"
+
+
+def _came_of(done: Done) -> str:
+    if done.stage in (Stage.FAILED, Stage.CANCELLED):
+        return (
+            f"EKS has {'not brought the update to its end' if done.stage is Stage.FAILED else 'cancelled the update'}"
+        )
+    counts = [f"{len(done.of(each))} {each.value}" for each in Became if done.of(each)]
+    if len(counts) == 1 and done.whole:
+        return "done" if done.of(Became.DONE) else counts[0]
+    return joined(counts)
+
+
+_TONES = {
+    Became.DONE: Tone.GOOD,
+    Became.AS_BEFORE: Tone.WARN,
+    Became.PENDING: Tone.WARN,
+    Became.OTHER: Tone.BAD,
+    Became.SET_BACK: Tone.WARN,
+    Became.GONE: Tone.FAINT,
+    Became.UNKNOWN: Tone.UNKNOWN,
+}
+_MOST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class FixReport(Report):
+    """`fixes`: () where one is looked at later. `back`: the commands of the rollback. `tried`: what a dry run said;
+    `forbidden`: why it is not begun. `done` None: nothing was asked for. `journal`: where it is written down on this
+    machine, "" if nowhere. `from_pod`: how it is tried from a pod, a command. `undoes`: the id of the fix that it
+    reverts."""
+
+    of: ClassVar[str] = "a fix"
+
+    name: str
+    act: Act
+    cluster: Cluster
+    options: Mapping[str, object]
+    fixes: tuple[Fix, ...] = ()
+    back: tuple[str, ...] = ()
+    tried: tuple[str, ...] = ()
+    forbidden: str = ""
+    done: Done | None = None
+    run: str = ""
+    journal: str = ""
+    recognised: str = ""
+    from_pod: str = ""
+    undoes: str = ""
+    tool_version: str = __version__
+
+    def sections(self, full: bool) -> Iterable[Section | None]:
+        yield Head(f"{verdict(self)}.")
+        yield from _before(self, full) if self.done is None else _after(self, self.done, full)
+
+    def result(self) -> object:
+        return FixResult.of(self)
+
+
+def _before(report: FixReport, full: bool) -> Iterator[Section]:
+    most = 0 if full else _MOST
+    if isinstance(report.act, OnInstances):
+        lines = [str(one) for one in report.act.each]
+    else:
+        lines = [f"{each.does}." for each in report.fixes]
+    yield Lines(Title("What is done"), _few([Line(line) for line in lines], most * 3, 2))
+    moves = dict.fromkeys(f"{reach(each.blast)}: {each.blast.how}; {each.lasts}." for each in report.fixes)
+    yield Lines(Title("What it moves"), [text[:1].upper() + text[1:] for text in moves])
+    yield _commands("The same by hand", [line for each in report.fixes for line in each.commands], most)
+    yield _commands("Rollback", report.back, most)
+    cautions = dict.fromkeys(caution for each in report.fixes for caution in each.cautions)
+    yield Lines(Title("Mind"), [f"- {each}" for each in cautions])
+    yield Lines(Title("The dry run"), [f"- {each}" for each in report.tried])
+    yield Lines(Title("Nothing is done"), [report.forbidden] if report.forbidden else [])
+
+
+def _commands(title: str, lines: Sequence[str], most: int) -> Section:
+    return Lines(Title(title), _few([Line(line, indent=4, whole=True) for line in lines], most, 4))
+
+
+def _few(lines: list[Line], most: int, indent: int) -> list[Line]:
+    if not most or len(lines) <= most + 1:
+        return lines
+    return [*lines[:most], Line(f"… and {len(lines) - most} more (-o wide)", indent, whole=True)]
+
+
+def _after(report: FixReport, done: Done, full: bool) -> Iterator[Section]:
+    yield Table(Title("Result"), _parts(done.parts), "parts")
+    said = [f"{error.code}: {error.message}" for error in done.errors]
+    left = [f"It is followed no longer: {done.left}."] if done.left else []
+    yield Lines(Title("What EKS says"), [*said, *left])
+    if done.nodes:
+        yield Table(Title("The nodes of the group now"), _parts(done.nodes), "nodes")
+    if done.proofs:
+        yield Table(Title("From pods"), _parts(done.proofs), "pods")
+    else:
+        proof = Line("That is what AWS or the API server says of it now; no pod was asked.", indent=0, hang=0)
+        yield Lines(None, [proof, *([Line(report.from_pod, whole=True)] if report.from_pod else [])])
+    yield _commands("Rollback", report.back, 0 if full else _MOST)
+    run = [Line(f"Fix {report.run}, {duration(done.seconds)}.", indent=0, hang=0)] if report.run else []
+    journal = [Line(f"Journal: {report.journal}", indent=0, whole=True)] if report.journal else []
+    yield Lines(None, [*run, *journal])
+
+
+def _parts(parts: Iterable[Part]) -> Drawn:
+    columns = [Column("WHAT", floor=20, middle=True), Column("NOW"), Column("AS", floor=10)]
+    rows: list[Row] = [[each.what, Cell(each.became.value, _TONES[each.became]), each.why or "-"] for each in parts]
+    return columns, rows
+
+
+# As ``-o json`` and ``-o yaml`` print it.
+
+
+class _Part(Printed):
+    """A part of the fix, or a node, as it is now."""
+
+    what: Text
+    became: Became
+    why: Text | None
+
+
+class _Error(Printed):
+    code: str
+    message: str
+
+
+class _Outcome(Printed):
+    whole: bool
+    seconds: Count
+    left: Text | None
+    """Why nothing more was done though something is left."""
+    parts: tuple[_Part, ...]
+    template_version: Positive | None
+    update: Text | None
+    """EKS's own id of the node group's update."""
+    stage: Stage | None
+    errors: tuple[_Error, ...]
+    nodes: tuple[_Part, ...]
+    """The nodes of the group afterwards."""
+    proofs: tuple[_Part, ...]
+    """What pods on the nodes find; empty where none was asked."""
+
+    @classmethod
+    def of(cls, facts: Done) -> _Outcome:
+        return cls.filled(facts, seconds=round(facts.seconds), template_version=facts.number or None)
+
+
+class FixResult(CommandResult):
+    """A fix of the instance metadata service that is to be carried out, or was: kubectl eksdoc imds-probe --apply --fix
+    NAME -o json."""
+
+    kind: Literal["ImdsFix"]
+    recognised: Text | None
+    run: Text | None
+    journal: Text | None
+    undoes: Text | None
+    """The id of the fix that this one reverts."""
+    fix: Literal["instance-options", "node-class", "template-version"]
+    verdict: Text
+    nodes: Texts
+    """Those that are changed or replaced."""
+    forbidden: Text | None
+    """Why it is not begun."""
+    tried: Texts
+    """What a dry run said."""
+    way_back: Texts
+    fixes: tuple[FixChoice, ...]
+    outcome: _Outcome | None
+    """null where nothing was asked for."""
+    findings: Annotated[tuple[Any, ...], Meta(max_length=0)]
+
+    @classmethod
+    def of(cls, facts: FixReport) -> FixResult:
+        return cls.filled(
+            facts,
+            metadata=metadata(facts.cluster, facts),
+            fix=facts.name,
+            verdict=verdict(facts),
+            nodes=facts.act.nodes,
+            way_back=facts.back,
+            outcome=facts.done,
+            findings=(),
+        )

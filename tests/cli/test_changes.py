@@ -1,0 +1,69 @@
+"""``kubectl eksdoc changes``: what was begun on this machine, from its journals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.host.journals import ChangeJournalFile, changes_folder
+from kubectl_eksdoc.model.api_objects import Doc
+from tests.cli.running import run_cli
+
+JUDGE = jsonschema.Draft202012Validator(schemas.load("Changes"))
+CLUSTER = {"name": "prod", "arn": "arn:prod", "context": "lab"}
+BEGUN = {"entry": "begun", "kind": "addon-update", "what": "vpc-cni v1 → v2", "at": "2026-11-20T09:30:00Z"}
+ASKING, ASKED = {"entry": "asking", "what": "update"}, {"entry": "asked", "what": "update", "update": "u-1"}
+ENDED = {"entry": "ended", "left": "", "whole": True}
+STATES: dict[str, tuple[str, list[Doc]]] = {
+    "20261120-093000-0000": ("nothing changed", []),
+    "20261120-093000-0001": ("open", [ASKING]),
+    "20261120-093000-0002": ("open", [ASKING, ASKED, {**ENDED, "left": "it was stopped", "whole": False}]),
+    "20261120-093000-0003": ("done", [ASKING, ASKED, ENDED]),
+    "20261120-093000-0004": ("failed", [ASKING, ASKED, {**ENDED, "whole": False}]),
+    "20261120-093000-0005": ("undone", [ASKING, ASKED, ENDED, {"entry": "undone"}]),
+    "20261120-093000-0006": ("nothing changed", [ASKING, {"entry": "refused", "what": "update", "why": "denied"}]),
+    "20261120-093000-0007": ("open", [ASKING, {"entry": "in-doubt", "what": "update", "why": "no route"}]),
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> dict[str, str]:
+    environ = {"HOME": str(tmp_path)}
+    for ident, (_, entries) in STATES.items():
+        journal = ChangeJournalFile(changes_folder(environ, str(tmp_path)), ident)
+        for each in ({**BEGUN, "cluster": CLUSTER}, *entries):
+            journal.write(each)
+    return environ
+
+
+def test_each_is_listed_with_its_state(home: dict[str, str]) -> None:
+    told = json.loads(run_cli("changes", "-o", "json", environ=home).out)
+    assert [error.message for error in JUDGE.iter_errors(told)] == []
+    assert {each["id"]: each["state"] for each in told["changes"]} == {each: of for each, (of, _) in STATES.items()}
+    assert [each["id"] for each in told["changes"]] == sorted(STATES, reverse=True)
+    ran = run_cli("changes", environ=home)
+    assert ran.code == 0 and "3 of 8 changes on this machine are open." in ran.out
+    assert "kubectl eksdoc changes undo 20261120-093000-0001" in ran.out
+
+
+def test_without_any_there_is_nothing_to_say(tmp_path: Path) -> None:
+    ran = run_cli("changes", environ={"HOME": str(tmp_path)})
+    assert ran.code == 0 and "0 of 0 changes" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("resume",), 2, "neither resume ID nor undo ID"),
+        (("revert", "x"), 2, "neither resume ID nor undo ID"),
+        (("resume", "20261120-093000-9999"), 6, "there is no journal of"),
+        (("undo", "20261120-093000-0000", "--context", "nowhere"), 6, "there is nothing to revert"),
+    ],
+)
+def test_what_cannot_be_done_is_said(home: dict[str, str], words: tuple[str, ...], code: int, said: str) -> None:
+    ran = run_cli("changes", *words, environ=home)
+    assert (ran.code, ran.out) == (code, "") and said in ran.err, ran.err
