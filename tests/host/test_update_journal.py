@@ -10,34 +10,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import LocalJournalError
-<<<<<<< HEAD
 from kubectl_eksdoc.host.journals import ChangeJournalFile, changes_folder, read_change, runs
-=======
-from kubectl_eksdoc.host.journals import UPDATES, UpdateJournalFile, changes_folder, read_update, runs
->>>>>>> 15ec22cb33d65050f5333b03d1dc0fc7c8a8562e
 
 ENTRY = {"entry": "begun", "who": "änn"}
 
 
 def test_it_is_made_with_the_first_entry_and_for_its_owner_alone(tmp_path: Path) -> None:
-<<<<<<< HEAD
     folder = changes_folder({"XDG_STATE_HOME": str(tmp_path)}, "")
     journal = ChangeJournalFile(folder, "20261122-1")
-=======
-    folder = changes_folder(UPDATES, {"XDG_STATE_HOME": str(tmp_path)}, "")
-    journal = UpdateJournalFile(folder, "20261122-1")
->>>>>>> 15ec22cb33d65050f5333b03d1dc0fc7c8a8562e
     assert not folder.exists() and runs(folder) == ()
     journal.write(ENTRY)
     journal.write({"entry": "asked"})
     beside = journal.beside(".values.json", "{}")
     for path in (journal.path, beside):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-<<<<<<< HEAD
     assert read_change(folder, "20261122-1").entries == ({"v": 1, **ENTRY}, {"v": 1, "entry": "asked"})
-=======
-    assert read_update(folder, "20261122-1") == ({"v": 1, **ENTRY}, {"v": 1, "entry": "asked"})
->>>>>>> 15ec22cb33d65050f5333b03d1dc0fc7c8a8562e
     assert runs(folder) == ("20261122-1",) and journal.path.read_bytes().isascii()
 
 
