@@ -19,6 +19,7 @@
     ├── AwsError                     4  AWS refused us or cannot be reached
     │   ├── AwsDenied                4  IAM does not allow it; `missing` names the action
     │   ├── AwsMissing               4  there is no such thing there
+    │   │   └── AwsNoSuchName        2  by the name that was given; AWS lists the others
     │   ├── AwsThrottled             4  AWS was asked too often, and waiting did not help
     │   ├── AwsRefused               4  AWS does not answer this question, for a reason of its own
     │   ├── AwsLogin                 4  no credentials, or none that are accepted (any more)
@@ -129,6 +130,10 @@ class AwsMissing(AwsError):
     def __init__(self, message: str, hint: str = "", code: str = "") -> None:
         super().__init__(message, hint)
         self.code = code
+
+
+class AwsNoSuchName(AwsMissing):
+    exit_code = 2
 
 
 class AwsThrottled(AwsError):

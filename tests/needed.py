@@ -23,8 +23,8 @@ def found(name: str, environ: Mapping[str, str] = os.environ) -> str:
     return shutil.which(name, path=environ.get("PATH", os.defpath)) or missing(name, environ)
 
 
-KUBECTLS = tuple(f"1.{minor}" for minor in range(27, 34))
-"""The versions that clients are tested with, where they lie beside kubectl as kubectl.1.27, …; the newest is last."""
+KUBECTLS = tuple(f"1.{minor}" for minor in range(29, 34))
+"""The versions that clients are tested with, where they lie beside kubectl as kubectl.1.29, …; the newest is last."""
 
 
 def kubectl_of(version: str) -> str:

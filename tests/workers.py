@@ -25,6 +25,9 @@ import pytest
 _CHUNKS = 8
 """A chunk is one of so many parts of what is left for one worker."""
 
+_SHORT_S = 0.01
+"""A setup or teardown that passed in less is in no list of the slowest."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--workers", type=int, default=0, metavar="N", help="run tests in N forked processes")
@@ -220,6 +223,8 @@ class Reporting:
         """Not before: a plugin that is registered is first told all warnings of earlier workers again."""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.passed and report.when != "call" and not report.sections and report.duration < _SHORT_S:
+            return  # two of three reports, of which nothing is shown
         data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
         self._pipe.send(("report", data))
 

@@ -29,11 +29,9 @@ ROOT = Path(__file__).resolve().parents[1]
 BLOCKS: Mapping[str, Callable[[], str]] = {
     "transcript": transcript.excerpt,
     "comparison": transcript.comparison,
-    "addon-apply": transcript.addon_apply,
     "snapshot": transcript.snapshot,
     "dump": tables.dump,
     "exit-codes": tables.exit_codes,
-    "run-roles": tables.run_roles,
     "plugins": from_registry.table,
 }
 

@@ -37,11 +37,11 @@ from kubectl_eksdoc.render.metadata.report import ProbeResult
 from kubectl_eksdoc.render.metadata_fix.report import FixResult
 from kubectl_eksdoc.render.metadata_probe.report import ActiveProbeResult
 from kubectl_eksdoc.render.permissions.report import PermissionResult
-from kubectl_eksdoc.render.rehearsal.result import RehearsalResult
+from kubectl_eksdoc.render.rehearsal.report import RehearsalResult
 from kubectl_eksdoc.render.result import FindingResult, ObjectResult, Printed
-from kubectl_eksdoc.render.run.result import EventResult, RunResult
-from kubectl_eksdoc.render.run.status_result import StatusResult
-from kubectl_eksdoc.render.run.watch_result import WatchResult
+from kubectl_eksdoc.render.run.events import EventResult
+from kubectl_eksdoc.render.run.report import RunResult
+from kubectl_eksdoc.render.run.status import StatusResult, WatchResult
 from kubectl_eksdoc.render.since.result import SinceResult
 from kubectl_eksdoc.render.snapshot import SnapshotResult
 

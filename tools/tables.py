@@ -14,30 +14,6 @@ def exit_codes() -> str:
     return table(("exit", "meaning"), [(str(code), meaning) for code, meaning in exits.MEANINGS.items()])
 
 
-def run_roles() -> str:
-    """What ``drain run`` may do beside reading, everywhere and in the journal's namespace."""
-    reading = set(map(str, rights.DRAIN_PLAN))
-    mine = [right for right in rights.BY_COMMAND["drain run"] if str(right) not in reading]
-    mine = [right for right in mine if not right.flag]
-    everywhere = _role("ClusterRole", "eksdoc-drain-run", [right for right in mine if not right.journal])
-    there = _role("Role", "eksdoc-journal\n  namespace: kube-system", [right for right in mine if right.journal])
-    return "\n".join(["```yaml", *everywhere, "---", *there, "```"]) + "\n"
-
-
-def _role(kind: str, name: str, of: Iterable[Right]) -> list[str]:
-    """Verbs by what they are allowed on; rights on the same verbs of one group stand together."""
-    verbs: dict[tuple[str, str], list[str]] = {}
-    for right in of:
-        plural = right.of.partition("/")[0].partition(".")[0]
-        name_of = f"{plural}/{right.subresource}" if right.subresource else plural
-        verbs.setdefault((right.resource.group, name_of), []).append(right.verb)
-    rules = [
-        f'  - apiGroups: ["{group}"]\n    resources: [{resource}]\n    verbs: [{", ".join(dict.fromkeys(allowed))}]'
-        for (group, resource), allowed in verbs.items()
-    ]
-    return [f"apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\nmetadata:\n  name: {name}\nrules:", *rules]
-
-
 def dump() -> str:
     """The commands that dump all a plan reads: a file for each kind, so that a kind without objects is seen too.
 

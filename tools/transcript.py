@@ -20,15 +20,13 @@ WIDTH = "100"
 
 
 def excerpt() -> str:
-    """The verdict, the nodes and the blockers, as a code block; ``[…]`` marks what is left out."""
+    """The verdict, the nodes and the first blockers, as a code block; ``[…]`` marks what is left out."""
     text, notes = _ran(*COMMAND)
-    shown: list[str] = []
-    for paragraph in text.rstrip("\n").split("\n\n"):
-        if not shown or paragraph.startswith(("TARGETS", "BLOCKERS")):
-            shown.append(paragraph)
-        elif shown[-1] != "[…]":
-            shown.append("[…]")
-    return _console(f"$ kubectl eksdoc {' '.join(COMMAND)}", notes + "\n\n".join(shown))
+    verdict, *paragraphs = text.split("\n\n")
+    shown = [each for each in paragraphs if each.startswith("TARGETS")]
+    (blockers,) = (each for each in paragraphs if each.startswith("BLOCKERS"))
+    shown.append("\n".join(blockers.splitlines()[:7]))
+    return _console(f"$ kubectl eksdoc {' '.join(COMMAND)}", notes + "\n\n".join((verdict, *shown)) + "\n[…]")
 
 
 def comparison() -> str:
@@ -41,15 +39,7 @@ def comparison() -> str:
     text, _ = _ran(*COMMAND, *WHAT_IF, "--since", SAVED, read=lambda _: baseline)
     before = f"$ kubectl eksdoc {' '.join(COMMAND)} -o json > {SAVED}"
     command = f"$ kubectl eksdoc {' '.join((*COMMAND, *WHAT_IF))} --since {SAVED}"
-    return _console(f"{before}\n{command}", text[: text.index("  BUDGET ")].rstrip("\n") + "\n\n[…]")
-
-
-def addon_apply() -> str:
-    """What would be sent, and the way back: without the forecast above it."""
-    command = ("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2", "--apply", "--dry-run")
-    text, _ = _ran(*command, expected=0)
-    sent = text[text.index("WHAT IS SENT") :]
-    return _console(f"$ kubectl eksdoc {' '.join(command)}", f"[…]\n\n{sent.rstrip()}")
+    return _console(f"{before}\n{command}", text[: text.index("  most pods away")].rstrip("\n") + "\n\n[…]")
 
 
 def _ran(*argv: str, read: Callable[[str], Baseline] = read_baseline, expected: int = 1) -> tuple[str, str]:
@@ -71,5 +61,5 @@ def snapshot() -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder, "demo.eksdoc"))
         text, _ = _ran("snapshot", path, "--demo", expected=0)
-    shown = text.replace(path, "demo.eksdoc").rstrip("\n")
-    return _console("$ kubectl eksdoc snapshot demo.eksdoc --demo", shown)
+    shown = text.replace(path, "demo.eksdoc").splitlines()
+    return _console("$ kubectl eksdoc snapshot demo.eksdoc --demo", "\n".join((*shown[:9], "  […]", *shown[-4:])))

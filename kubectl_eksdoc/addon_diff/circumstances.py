@@ -99,7 +99,7 @@ def _of_version(facts: AddonFacts) -> Iterator[Finding]:
         )
     elif not facts.offered:
         message = f"EKS does not offer {target} for Kubernetes {kubernetes}"
-        listed = Remedy("name a version that is: aws eks describe-addon-versions lists them")
+        listed = Remedy("name a version that EKS offers: aws eks describe-addon-versions lists them")
         yield Finding(Code.of("addon-version-unfit"), Severity.HIGH, Status.FAIL, addon, message, (), (listed,))
     old, new = parse(facts.now.version), parse(target)
     if old is not None and new is not None and new < old:

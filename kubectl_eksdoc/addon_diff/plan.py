@@ -25,18 +25,19 @@ from kubectl_eksdoc.model.findings import Finding, in_order
 @dataclass(frozen=True, slots=True)
 class WayOut:
     """`values`, given in the call that updates, keep the fields `keeps` as they are; to those of `cannot` no value
-    leads. `broken`: what of it the target's schema does not allow."""
+    leads. `broken`: what of it the target's schema does not allow. `offered`: not known to be refused by EKS."""
 
     values: Doc
     keeps: tuple[FieldChange, ...]
     cannot: tuple[FieldChange, ...]
     broken: tuple[Broken, ...] | Unknown = ()
+    offered: bool = True
 
     @property
     def usable(self) -> bool:
         """It keeps something, and EKS takes it; what only a format of EKS's own speaks against is tried."""
         refused = () if isinstance(self.broken, Unknown) else [each for each in self.broken if not each.doubtful]
-        return bool(self.keeps) and not refused
+        return bool(self.keeps) and not refused and self.offered
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,8 @@ def _way_out(facts: AddonFacts, asked: Asked, at_risk: Iterable[FieldChange], ju
     after, _ = _predicted(facts, values)
     lost = {change.field for each in after for change in each.changes if change.at_risk}
     keeps = tuple(change for change in risky if change.field not in lost)
-    return WayOut(values, keeps, tuple(change for change in risky if change.field in lost), judge(values))
+    cannot = tuple(change for change in risky if change.field in lost)
+    return WayOut(values, keeps, cannot, judge(values), facts.offered is not False)
 
 
 def _settable(change: FieldChange, facts: AddonFacts) -> bool:

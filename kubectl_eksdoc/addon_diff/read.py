@@ -31,9 +31,9 @@ from kubectl_eksdoc.aws.addon_side import addon_side, creation_side, version_sid
 from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.aws.values import values_of
-from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError, ValuesError
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsNoSuchName, UsageError, ValuesError
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.api_objects import Doc, Named, at, named
+from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc, Named, at, named
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonPast, AddonSide, VersionSide
 from kubectl_eksdoc.model.findings import Finding, Remedy
@@ -82,7 +82,9 @@ def past_of(session: ClusterSession, name: str, update: str) -> AddonPast:
 
 def _with_what_comes_close(session: ClusterSession, name: str, error: AwsMissing) -> AwsMissing:
     known = session.require(eks.addon_names)
-    return error if isinstance(known, Unknown) else AwsMissing(f"{error.message}{maybe(name, known)}", error.hint)
+    if isinstance(known, Unknown) or name in known:
+        return error
+    return AwsNoSuchName(f"{error.message}{maybe(name, known)}", error.hint)
 
 
 def versions_of(session: ClusterSession, name: str, versions: Sequence[str]) -> tuple[VersionSide, ...]:
@@ -140,7 +142,7 @@ def addon_facts(session: ClusterSession, side: AddonSide, manifest: Known | None
     unread: list[tuple[Named, Unknown]] = []
     for of in dict.fromkeys((*objects_of(side.addon.name), *(manifest.names if manifest else ()))):
         read = of.kind in _READ
-        found = session.objects.one(of) if read else Unknown(f"objects of the kind {of.kind} are not read here")
+        found = session.objects.one(of) if read else _NOT_RENDERED if of.kind == HELM_TEMPLATE else _not_read(of)
         if isinstance(found, Unknown):
             unread.append((of, found))
         elif isinstance(found, Absent):
@@ -165,6 +167,11 @@ def addon_facts(session: ClusterSession, side: AddonSide, manifest: Known | None
     )
 
 
+def _not_read(of: Named) -> Unknown:
+    return Unknown(f"objects of the kind {of.kind} are not read here")
+
+
+_NOT_RENDERED = Unknown("helm has to fill it in, or to fetch it: give what helm template prints with --manifest")
 _READ = frozenset(resource.kind for resource in kinds.SINGLE)
 
 

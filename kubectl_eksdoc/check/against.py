@@ -14,7 +14,7 @@ from kubectl_eksdoc.baseline.comparing import since
 from kubectl_eksdoc.baseline.side import Of, Side, made_earlier, read_of
 from kubectl_eksdoc.check.checking import AS_ONE, asked_of, kin_of
 from kubectl_eksdoc.check.plan import CheckPlan
-from kubectl_eksdoc.check.registry import ALL
+from kubectl_eksdoc.check.registry import ALL, codes_of
 from kubectl_eksdoc.model.check_needs import Need
 from kubectl_eksdoc.model.earlier import Earlier, FindingOutline
 
@@ -90,12 +90,12 @@ def _beyond(earlier: Earlier, plan: CheckPlan) -> dict[FindingOutline, str]:
 
 def _wanted(earlier: Earlier) -> frozenset[str]:
     """What is found of other codes of a check that was made is not shown with --only."""
-    only = earlier.options.get("only")
+    only, areas = (_listed(earlier.options, flag) for flag in ("only", "area"))
+    named = only.union(codes_of(areas))
     codes = earlier.codes or frozenset()
-    if not isinstance(only, (list, tuple)) or not only:
+    if not named:
         return codes
-    asked = frozenset(name for check in ALL for name in asked_of(check, tuple(map(str, only))))
-    return codes & (asked | frozenset(map(str, only)))
+    return codes & (named | {name for check in ALL for name in asked_of(check, named)})
 
 
 def _looked_for(codes: frozenset[str], options: Mapping[str, object], others: Mapping[str, object]) -> frozenset[str]:
@@ -105,7 +105,7 @@ def _looked_for(codes: frozenset[str], options: Mapping[str, object], others: Ma
         return frozenset()
     if options.get(_GATE) and options.get(_GATE) != others.get(_GATE):
         codes -= _of_several_gates()
-    files, wanted = _files(options), _files(others)
+    files, wanted = _listed(options, _FILES), _listed(others, _FILES)
     return codes if files and files >= wanted else codes - {"api-in-manifest"}
 
 
@@ -115,8 +115,8 @@ def _of_several_gates() -> frozenset[str]:
     return frozenset(name for name, several in Counter(name for name, _ in gates).items() if several > 1)
 
 
-def _files(options: Mapping[str, object]) -> frozenset[str]:
-    found = options.get(_FILES)
+def _listed(options: Mapping[str, object], flag: str) -> frozenset[str]:
+    found = options.get(flag)
     return frozenset(map(str, found)) if isinstance(found, (list, tuple)) else frozenset()
 
 

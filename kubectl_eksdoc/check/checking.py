@@ -75,9 +75,9 @@ def cluster_of(facts: CheckFacts) -> Subject:
 def unknown(code: Code, subject: Subject, what: str, why: Unknown, severity: Severity = Severity.MEDIUM) -> Finding:
     """`what` is not known, a clause as ``which add-ons there are``. `severity`: how bad it may be."""
     remedy = (allow(why.missing),) if why.missing else ()
-    message = f"{what} is not known: {why.why}"
+    message = f"{what} is not known: {why}"
     return Finding(
-        code, severity, Status.UNKNOWN, subject, message, remedy=remedy, missing=why.missing or what.rstrip(",")
+        code, severity, Status.UNKNOWN, subject, message, (), remedy, why.missing or what.rstrip(","), lacks=(why,)
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kubectl_eksdoc.amazon.upgrades.sourced import minor_of
 from kubectl_eksdoc.amazon.upgrades.tables import Tables
 from kubectl_eksdoc.check.way import Way
 from kubectl_eksdoc.model.api_objects import Doc
@@ -14,6 +15,7 @@ from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.check_needs import Need
 from kubectl_eksdoc.model.cluster import Cluster, no_changes
 from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.model.versions import Version, parse
 
 if TYPE_CHECKING:  # manifests alone must not pay for the plan of a drain, and for what AWS tells
     from kubectl_eksdoc.drain.result import DrainPlan
@@ -52,6 +54,11 @@ class CheckFacts:
         """Of manifests alone, which nothing of AWS and no change is asked about: their types are not even loaded."""
         nothing: Any = None
         return CheckFacts(cluster, way, aws=nothing, api=api, past=nothing)
+
+    def offers(self, minor: Version) -> bool:
+        """Whether EKS offers it; False only where EKS has listed its versions without it."""
+        listed = self.aws.versions
+        return isinstance(listed, Unknown) or minor in {minor_of(v) for each in listed if (v := parse(each.version))}
 
     @property
     def name(self) -> str:

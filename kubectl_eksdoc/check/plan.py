@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,7 +14,7 @@ from kubectl_eksdoc.check.checking import Check, asked_of, is_told
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.suppressing import Suppressed, notes, sort_out
 from kubectl_eksdoc.check.wording import led
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.asked import NoAws
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import Reach
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Suppression, in_order
@@ -31,10 +30,10 @@ _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """`only`: finding codes, none for all; `gate`: of one step, or of all. `fail_on`: what is less severe blocks
-    nothing, and may be unknown. `symptom`: only what may cause that, likeliest first. `since`: what has changed from
-    then on is listed, None for nothing. `accepted`: codes that may be unknown. `no_aws`: what only AWS knows is out of
-    scope. `tables`: rows that come before those of the package."""
+    """`only`: finding codes, none for all, with those of `areas` as --area names them; `gate`: of one step, or of all.
+    `fail_on`: what is less severe blocks nothing, and may be unknown. `symptom`: only what may cause that, likeliest
+    first. `since`: what has changed from then on is listed, None for nothing. `accepted`: codes that may be unknown.
+    `no_aws`: what only AWS knows is out of scope. `tables`: rows that come before those of the package."""
 
     only: frozenset[str] = frozenset()
     gate: Gate | None = None
@@ -45,6 +44,7 @@ class Wish:
     accepted: frozenset[str] = frozenset()
     no_aws: bool = False
     tables: Tables = Tables()
+    areas: tuple[str, ...] = ()
 
     def asks(self, check: Check, code: Code) -> bool:
         """Whether what that check finds of that code is wanted."""
@@ -151,7 +151,7 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
     sorted_out = [(check, sort_out(each, wish.suppressions, observed)) for check, each in found]
     judged = tuple(Judged(check, each.kept) for check, each in sorted_out)
     if wish.no_aws:
-        judged = tuple(filter(None, (_without_aws(facts, each) for each in judged)))
+        judged = tuple(filter(None, (_without_aws(each) for each in judged)))
     every = [finding for _, each in found for finding in each]
     looked_for = {name for check in checks for name in asked_of(check, wish.only)}
     kept = in_order(finding for each in judged for finding in each.findings)
@@ -170,11 +170,10 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
 
 def _causes(plan: CheckPlan, reach: Reach) -> tuple[RootCause, ...]:
     """Those of the findings by which the outcome is."""
-    outcome, eks = plan.outcome, plan.facts.eks
+    outcome = plan.outcome
     counts = set(map(id, (*outcome.fails, *outcome.unknown)))
     found = ((each, one.check.gate) for one in plan.judged for each in one.findings if id(each) in counts)
-    of_aws = (each for each in outcome.unknown if isinstance(eks, Unknown) and _because(each, eks.why))
-    return root_causes(found, frozenset(of_aws), reach)
+    return root_causes(found, frozenset(filter(_lacks_aws, outcome.unknown)), reach)
 
 
 def _diagnosed(symptom: Symptom, found: Sequence[Finding], facts: CheckFacts, reach: Reach) -> Diagnosis:
@@ -197,29 +196,15 @@ def _checklist(facts: CheckFacts, reach: Reach) -> tuple[Step, ...]:
     return checklist(facts, reach)
 
 
-def _without_aws(facts: CheckFacts, of: Judged) -> Judged | None:
+def _without_aws(of: Judged) -> Judged | None:
     """Without what only AWS knows. A check that is left with nothing was not made: it must not be said to pass."""
-    why = facts.eks.why if isinstance(facts.eks, Unknown) else None
-    left = [each for each in of.findings if why and each.status is Status.UNKNOWN and _of_aws(each, why)]
-    kept = tuple(each for each in of.findings if each not in left)
-    return None if left and not kept else replace(of, findings=kept)
+    kept = tuple(each for each in of.findings if not _lacks_aws(each))
+    return None if of.findings and not kept else replace(of, findings=kept)
 
 
-def _of_aws(found: Finding, why: str) -> bool:
-    """That AWS is left out is all that it lacks: with another reason beside that it stays unknown."""
-    lacking = found.missing.split(", ")
-    if any(each.startswith(_OF_CLUSTER) for each in lacking):
-        return False
-    return _because(found, why) or all(_ACTION.match(each) for each in lacking)
-
-
-def _because(found: Finding, why: str) -> bool:
-    return found.message == why or found.message.endswith(f": {why}")
-
-
-_ACTION = re.compile(r"[a-z0-9-]+:[A-Z]")
-_OF_CLUSTER = ("list ", "get ", "watch ", "create ")
-"""How a right in the cluster begins, and above one of IAM."""
+def _lacks_aws(found: Finding) -> bool:
+    """With another reason beside it is unknown without AWS and with it."""
+    return found.status is Status.UNKNOWN and bool(found.lacks) and all(isinstance(each, NoAws) for each in found.lacks)
 
 
 def _found(facts: CheckFacts, check: Check, wish: Wish, reach: Reach) -> tuple[Finding, ...]:

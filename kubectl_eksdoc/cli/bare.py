@@ -1,4 +1,5 @@
-"""The command line as far as it goes without a command: flags alone, which is how the screens are opened.
+"""The command line as far as it goes without a command: flags alone, which is how the screens are opened, and the
+parsers of the commands under which there are others.
 
 Every other command line is for the whole tree (`cli.main`), whose commands load much that no first paint needs.
 """
@@ -8,20 +9,25 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli import replay
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser, ShowText, spelled_out, until_dashes
 from kubectl_eksdoc.errors import UsageError
 
-_ABOUT = (
-    "Check, plan and run the risky steps of an Amazon EKS upgrade: node drains, add-on updates, "
-    "the instance metadata service (IMDS), DNS and Spot interruptions. Without a command, open "
-    "the interactive UI (--demo for the built-in cluster)."
-)
+REPLAY = "--replay"
+_REPLAYED = "replayed"
+
+_ABOUT = """\
+Check, plan and run the risky steps of an Amazon EKS upgrade: node drains, add-on updates, the instance metadata service
+(IMDS), DNS and Spot interruptions. Without a command, open the interactive UI (--demo for the built-in cluster).
+
+Examples:
+  %(prog)s check
+  %(prog)s drain plan -l eks.amazonaws.com/nodegroup=blue
+  %(prog)s addon-diff coredns --demo
+"""
 
 
-def root(prog: str) -> Parser:
-    """The parser without any command."""
+def root(prog: str, *, only_help: bool = False) -> Parser:
+    """The parser without any command. `only_help`: without the flags that its help does not show."""
     parser = Parser(
         prog=prog,
         usage="%(prog)s COMMAND [flags]",
@@ -29,10 +35,57 @@ def root(prog: str) -> Parser:
         epilog=f'"{prog} options" lists the flags that every command takes.',
     )
     parser.set_defaults(leaf=parser)
-    GlobalOptions.add_to(parser, level=0)
-    SourceOptions.add_early(parser)
-    replay.add_to(parser)
+    if not only_help:
+        _add_shared(parser, level=0)
+    _add_replay(parser)
+    parser.opens_screens = True
     return parser
+
+
+def add_drain(commands: argparse._SubParsersAction[Parser]) -> argparse._SubParsersAction[Parser]:
+    """Add ``drain``; returns where what is under it is added."""
+    drain = commands.add_parser("drain", help="plan and run node drains", description="Plan and run node drains.")
+    _add_shared(drain, level=1)
+    _add_replay(drain)
+    drain.opens_screens = True
+    return drain.add_commands()
+
+
+def _add_shared(parser: Parser, level: int) -> None:
+    from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+
+    GlobalOptions.add_to(parser, level=level)
+    SourceOptions.add_early(parser)
+
+
+def _add_replay(parser: Parser) -> None:
+    parser.add_argument(
+        REPLAY,
+        dest=_REPLAYED,
+        metavar="FILE",
+        default=argparse.SUPPRESS,
+        help="replay a run in the interactive UI from its journal, or from the output of 'drain run -o "
+        "json'; needs no cluster",
+    )
+
+
+def replayed(args: argparse.Namespace) -> str | None:
+    """The path that was given to `REPLAY`, None where none was."""
+    path: str | None = getattr(args, _REPLAYED, None)
+    return path
+
+
+def check_no_replay(args: argparse.Namespace, leaf: Parser) -> None:
+    """For a command that was named behind it.
+
+    Raises:
+        UsageError: it was asked for.
+    """
+    if replayed(args) is not None:
+        raise UsageError(
+            f"{REPLAY} before {leaf.prog.split()[-1]!r} opens the interactive UI and cannot be used with a command",
+            "In lines: kubectl eksdoc drain status --replay FILE",
+        )
 
 
 def flags_alone(argv: Sequence[str], prog: str) -> argparse.Namespace | None:

@@ -29,9 +29,9 @@ class Command(NamedTuple):
 
 
 def _drain(commands: Commands) -> Commands:
-    from kubectl_eksdoc.cli import drain
+    from kubectl_eksdoc.cli import bare
 
-    return drain.add_to(commands)
+    return bare.add_drain(commands)
 
 
 def _plan(commands: Commands) -> None:
@@ -199,12 +199,27 @@ def tree(prog: str = PROG, only: tuple[str, ...] | None = None) -> Parser:
     return parser
 
 
-def _grow(commands: Commands, them: Sequence[Command], only: tuple[str, ...] | None) -> None:
+def help_of(path: tuple[str, ...], prog: str = PROG) -> str:
+    """What ``--help`` prints for the command that `path` leads to. The commands under it are not loaded."""
+    from kubectl_eksdoc.cli import bare
+
+    parser = bare.root(prog, only_help=not path)
+    parser.show_version_flag()
+    _grow(parser.add_commands(), COMMANDS, path, names=True)
+    for word in path:
+        parser = (parser.under() or {})[word]
+    return parser.format_help()
+
+
+def _grow(commands: Commands, them: Sequence[Command], only: tuple[str, ...] | None, *, names: bool = False) -> None:
+    """`names`: below what `only` leads to, the commands with their lines of help and without their flags."""
     for command in them:
-        if only is None or only[:1] == (command.name,):
+        if names and not only and command.about:
+            commands.add_parser(command.name, help=command.about)
+        elif only is None or only[:1] == (command.name,):
             under = command.add_to(commands)
             if under is not None:
-                _grow(under, command.under, None if only is None else only[1:])
+                _grow(under, command.under, None if only is None else only[1:], names=names)
 
 
 def leads_to(path: Sequence[str]) -> Command | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits, opening, replay, values
+from kubectl_eksdoc.cli import exits, opening, values
 from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli.declared import add_options, given_of
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
@@ -267,15 +267,6 @@ Global flags: kubectl eksdoc options
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> argparse._SubParsersAction[Parser]:
-    """Add ``drain``; returns where what is under it is added."""
-    drain = commands.add_parser("drain", help="plan and run node drains", description="Plan and run node drains.")
-    GlobalOptions.add_to(drain, level=LEVELS - 2)
-    SourceOptions.add_early(drain)
-    replay.add_to(drain)
-    return drain.add_commands()
-
-
 def add_plan(commands: argparse._SubParsersAction[Parser]) -> None:
     plan = commands.add_parser(
         "plan",
@@ -307,7 +298,7 @@ class PlanRequest:
     @property
     def given(self) -> dict[str, object]:
         """By the names of the flags."""
-        from kubectl_eksdoc.render.drain.given import as_given
+        from kubectl_eksdoc.render.drain.plan import as_given
 
         return as_given(self.targeting, self.policy, self.baseline, self.order_file)
 
@@ -363,7 +354,7 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     # Imported late: help and errors of usage must not pay for what only a plan needs.
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.drain.comparison.comparing import compare
-    from kubectl_eksdoc.render.drain import DrainView, render
+    from kubectl_eksdoc.render.drain.report import DrainReport
     from kubectl_eksdoc.render.identity import identity_line
 
     options = request.options
@@ -383,13 +374,12 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
     since_options.told(baseline, around)
     tell((*said, *opening.contradicted(cluster.identity, options), *idle(plan)), around)
-    look = looks.decide(options, around.stdout, around.environ)
     reached_by = opening.words(request.source, options, cluster.identity.context)
     comparison = compare(baseline, cluster, plan, request.given) if baseline else None
     if comparison and comparison.doubt:
         tell((f"it is unknown whether the baseline is of this cluster: {comparison.doubt}",), around)
-    view = DrainView(plan, cluster, request.given, reached_by=reached_by, comparison=comparison)
-    return Answer(render(view, options.output, look), exit_code(plan))
+    report = DrainReport(plan, cluster, request.given, reached_by=reached_by, comparison=comparison)
+    return Answer(looks.answered(report, options, around), exit_code(plan))
 
 
 def answered(request: PlanRequest, around: Surroundings, say: Callable[[str], object]) -> tuple[Cluster, DrainPlan]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits, streams
 from kubectl_eksdoc.cli.called import COMPLETE, PROG, VERSION, command_line
-from kubectl_eksdoc.cli.commands import leads_to, tree
+from kubectl_eksdoc.cli.commands import help_of, leads_to, tree
 from kubectl_eksdoc.errors import EksdocError, UsageError
 
 if TYPE_CHECKING:  # whoever presses Tab must not wait for it
@@ -75,6 +75,9 @@ def run(
             # Asked by scripts, often, and of every entry point: without parsers it takes a third of the time.
             streams.deliver(stdout, VERSION)
             return exits.CLEAN
+        if argv[-1:] in (["-h"], ["--help"]) and leads_to(argv[:-1]) is not None:
+            streams.deliver(stdout, help_of(tuple(argv[:-1]), prog))
+            return exits.CLEAN
         answer = _answer(argv, prog, around or _process(stdout, stderr))
         streams.deliver(stdout, answer.text)
         return answer.exit_code
@@ -97,7 +100,7 @@ def _process(stdout: TextIO, stderr: TextIO) -> Surroundings:
 
 
 def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
-    from kubectl_eksdoc.cli import bare, replay, screen
+    from kubectl_eksdoc.cli import bare, screen
     from kubectl_eksdoc.cli.parser import (
         ShowText,
         first_unknown,
@@ -123,15 +126,17 @@ def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
         whole = tree(prog)
         mistyped = first_unknown(argv, whole)
         if mistyped:
-            raise unknown_flag(mistyped, whole) from None
+            raise unknown_flag(mistyped, whole.named(argv)) from None
         raise
     if not hasattr(args, "command"):
         if names:
             raise UsageError(f"words behind -- are names, and {leaf.prog!r} needs a command before them")
         if words:
             leaf.error(f"COMMAND: invalid choice: {words[0]!r}")
+        if not leaf.opens_screens:
+            raise leaf.without_command()
         return screen.open_screens(args, leaf, around)
-    replay.check_not_asked_for(args, leaf)
+    bare.check_no_replay(args, leaf)
     answer: Answer = args.command(args, words, around)
     return answer
 

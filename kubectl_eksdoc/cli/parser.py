@@ -50,9 +50,10 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are `UsageError` and that knows its switches. `passes_on`: flags that it does not know are
-    taken as words: they are of the commands that it is given."""
+    taken as words: they are of the commands that it is given. `opens_screens`: without one of its commands."""
 
     passes_on = False
+    opens_screens = False
     color = False  # Python 3.14 would colour the help by asking the process's own stdout
 
     def __init__(self, **settings: Any) -> None:
@@ -75,8 +76,24 @@ class Parser(argparse.ArgumentParser):
             near = maybe(word, known)
             message = f"{word!r} is no command of {self.prog!r}{near}"
             drains = f"To drain a node: {self.prog} run {word}\n" if self.prog.endswith(" drain") and not near else ""
-            raise UsageError(message, f"{drains}Commands: {', '.join(sorted(known))}. More: {self.prog} --help")
+            raise UsageError(message, drains + self._listing())
         raise UsageError(message, f"More: {self.prog} --help")
+
+    def without_command(self) -> UsageError:
+        return UsageError(f"{self.prog!r} needs a command", self._listing())
+
+    def _listing(self) -> str:
+        return f"Commands: {', '.join(sorted(self.commands()))}. More: {self.prog} --help"
+
+    def named(self, argv: Iterable[str]) -> Parser:
+        """The parser of the command that the first words of `argv` lead to."""
+        found = self
+        for word in argv:
+            below = (found.under() or {}).get(word)
+            if below is None:
+                break
+            found = below
+        return found
 
     def add_commands(self) -> argparse._SubParsersAction[Parser]:
         """Where the commands under this one are added; without one of them help is shown."""

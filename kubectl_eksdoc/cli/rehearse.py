@@ -93,10 +93,9 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
     faults = fault_options.faults_from(args)
     from kubectl_eksdoc.flows.rehearse import rehearse
     from kubectl_eksdoc.model.cluster import Identity
-    from kubectl_eksdoc.render.drain.given import as_given
+    from kubectl_eksdoc.render.drain.plan import as_given
     from kubectl_eksdoc.render.identity import identity_line
-    from kubectl_eksdoc.render.record.view import RecordView
-    from kubectl_eksdoc.render.rehearsal import render
+    from kubectl_eksdoc.render.rehearsal.report import RehearsalReport
 
     options = request.options
     given = Identity(cluster=options.cluster_name, region=options.region)
@@ -117,8 +116,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
     tell((*said, *drain.idle(rehearsal.plan)), around)
     asked = as_given(request.targeting, request.policy, "", request.order_file)
     asked |= fault_options.as_given(faults)
-    view = RecordView(rehearsal, cluster, asked)
-    text = render(view, options.output, looks.decide(options, around.stdout, around.environ))
+    text = looks.answered(RehearsalReport(rehearsal, cluster, asked), options, around)
     return Answer(text, exits.FAILS if rehearsal.undone else exit_code(rehearsal.plan))
 
 

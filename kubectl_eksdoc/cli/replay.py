@@ -10,9 +10,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli.bare import REPLAY
 from kubectl_eksdoc.cli.flags import HONOURED
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
-from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import JournalError, UsageError
 from kubectl_eksdoc.model.connection import Connection
@@ -20,46 +20,12 @@ from kubectl_eksdoc.model.connection import Connection
 if TYPE_CHECKING:  # help must not pay for runs
     from kubectl_eksdoc.drain.run.replay import Recording
 
-FLAG = "--replay"
-_DEST = "shown_again"
-
 NO_TERMINAL = """\
 error: the screens need a terminal, and {} is none.
 Without one: {} says what happened, line by line (-o json for programs).
 """
 
 _STILL_OF_USE = {"no_color", "ascii", "debug"}
-
-
-def add_to(parser: argparse.ArgumentParser) -> None:
-    """To a command under which there are others; it goes with none of them."""
-    parser.add_argument(
-        FLAG,
-        dest=_DEST,
-        metavar="FILE",
-        default=argparse.SUPPRESS,
-        help="replay a run in the interactive UI from its journal, or from the output of 'drain run -o "
-        "json'; needs no cluster",
-    )
-
-
-def asked_for(args: argparse.Namespace) -> str | None:
-    """The path that was given, None where none was."""
-    path: str | None = getattr(args, _DEST, None)
-    return path
-
-
-def check_not_asked_for(args: argparse.Namespace, leaf: Parser) -> None:
-    """For a command that was named behind it.
-
-    Raises:
-        UsageError: it was asked for.
-    """
-    if asked_for(args) is not None:
-        raise UsageError(
-            f"{FLAG} before {leaf.prog.split()[-1]!r} opens the interactive UI and cannot be used with a command",
-            "In lines: kubectl eksdoc drain status --replay FILE",
-        )
 
 
 def show_again(path: str, args: argparse.Namespace, missing: str, light: bool, around: Surroundings) -> Answer:
@@ -116,7 +82,7 @@ def read(path: str, around: Surroundings) -> Recording:
     from kubectl_eksdoc.model.journal import Entries
 
     if not path:
-        raise UsageError(f"{FLAG} needs the path of a journal")
+        raise UsageError(f"{REPLAY} needs the path of a journal")
     try:
         recorded = around.edges.read_recorded(path)
     except JournalError as error:
@@ -133,7 +99,7 @@ def _check_alone(args: argparse.Namespace) -> None:
     options, usual = GlobalOptions.from_args(args), GlobalOptions()
     given += [flag.long for flag in HONOURED if flag.dest not in _STILL_OF_USE and _is_given(options, usual, flag.dest)]
     if given:
-        raise UsageError(f"{FLAG} shows what is in a file: {', '.join(given)} cannot be used with it")
+        raise UsageError(f"{REPLAY} shows what is in a file: {', '.join(given)} cannot be used with it")
 
 
 def _is_given(options: GlobalOptions, usual: GlobalOptions, dest: str) -> bool:

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, replay, streams
+from kubectl_eksdoc.cli import bare, exits, replay, streams
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli import opening as reaching
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
@@ -102,7 +102,7 @@ def open_screens(args: argparse.Namespace, leaf: Parser, around: Surroundings) -
         UsageError: what is to be read is said twice.
     """
     missing = no_terminal(around)
-    written = replay.asked_for(args)
+    written = bare.replayed(args)
     if written is not None:
         light = around.environ.get(THEME, "").lower() == LIGHT
         return replay.show_again(written, args, missing, light, around)

@@ -134,10 +134,10 @@ def _read_message(given: str) -> str:
         return stream.read(_MOST_BYTES).decode("utf-8", "replace")
 
 
-def _read_manifest(path: str) -> tuple[Doc, ...]:
+def _read_manifest(path: str, flag: str) -> tuple[Doc, ...]:
     from kubectl_eksdoc.host.manifest_files import read_documents
 
-    return read_documents(path, "--manifest", _MOST_BYTES)
+    return read_documents(path, flag, _MOST_BYTES)
 
 
 def _now() -> datetime:
@@ -161,7 +161,7 @@ class Surroundings:
     take_snapshot: TakeSnapshot = _take_snapshot
     read_values: Callable[[str], Doc] = _read_values
     read_message: Callable[[str], str] = _read_message
-    read_manifest: Callable[[str], tuple[Doc, ...]] = _read_manifest
+    read_manifest: Callable[[str, str], tuple[Doc, ...]] = _read_manifest
     stdin: TextIO | None = None
     run_edges: Edges | None = None
     sleep: Callable[[float], object] = time.sleep

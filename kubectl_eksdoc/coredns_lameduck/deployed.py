@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from kubectl_eksdoc.amazon.interruption import LOGS_SINCE
 from kubectl_eksdoc.coredns_lameduck.shutdown import (
     DEFAULT_GRACE_S,
     SLOWEST_NODES,
@@ -20,6 +21,7 @@ from kubectl_eksdoc.coredns_lameduck.shutdown import (
     symptoms,
     together,
 )
+from kubectl_eksdoc.interruption.links import Link
 from kubectl_eksdoc.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.kubernetes import kube_proxy
 from kubectl_eksdoc.kubernetes.api.ownership.entries import MalformedEntries, read
@@ -31,8 +33,10 @@ from kubectl_eksdoc.model.api_objects import Doc, Named, at
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
 from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.coredns import COREFILE, NAME, SYSTEM, Corefile, Propagation, Refusal, is_coredns
 from kubectl_eksdoc.model.findings import Status
+from kubectl_eksdoc.model.interruption import KarpenterInstall
 from kubectl_eksdoc.model.kinds import NODES
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Container, LogOf, Pod
@@ -64,9 +68,10 @@ class Probe:
 class Deployed:
     """`pre_stop_s` is Unknown where the hook is not a plain sleep. `readiness` is None for no HTTP probe; `memory` is
     the limit as written, "" for none. `spread_over`: topology keys that the scheduler is asked to spread over;
-    `grace_by`: who owns the grace period, "" where nobody is told. `environment`: the variables that its container is
-    given as they are; `alone`: beside the Corefile no other file is mounted, which it could import. `own_build`: its
-    image is not known to be one that CoreDNS, Kubernetes or EKS build, so it may have plugins of its own."""
+    `grace_by`: who owns the grace period, "" where nobody is told; `readiness_by`: the managers of the readiness probe.
+    `environment`: the variables that its container is given as they are; `alone`: beside the Corefile no other file is
+    mounted, which it could import. `own_build`: its image is not known to be one that CoreDNS, Kubernetes or EKS build,
+    so it may have plugins of its own."""
 
     replicas: int
     version: str
@@ -82,6 +87,7 @@ class Deployed:
     environment: tuple[tuple[str, str], ...] = ()
     alone: bool = False
     own_build: bool = False
+    readiness_by: tuple[str, ...] = ()
 
 
 def deployed(doc: Doc) -> Deployed:
@@ -112,12 +118,15 @@ def deployed(doc: Doc) -> Deployed:
         ),
         _alone(pod, container),
         not repository.endswith(_BUILDS),
+        owners_of(doc, _READINESS),
     )
 
 
 _BUILDS = ("eks/coredns", "coredns/coredns", "k8s.gcr.io/coredns", "registry.k8s.io/coredns")
 """As the repositories of those that build it without further plugins end, also where they are mirrored."""
-_GRACE = ("f:spec", "f:template", "f:spec", "f:terminationGracePeriodSeconds")
+_POD = ("f:spec", "f:template", "f:spec")
+_GRACE = (*_POD, "f:terminationGracePeriodSeconds")
+_READINESS = (*_POD, "f:containers", 'k:{"name":"coredns"}', "f:readinessProbe")
 
 
 def corefile_of(config: Doc | Absent | Unknown) -> str | Absent | Unknown:
@@ -244,11 +253,12 @@ class Inside:
 @dataclass(frozen=True, slots=True)
 class Notices:
     """Whether somebody drains Spot nodes when EC2 takes them back: `heard`, and why or why not in a clause; `mend`: the
-    command that makes what is missing, "" where there is none."""
+    command that makes what is missing, "" where there is none; `moves`: what it moves or restarts."""
 
     heard: bool
     why: str
     mend: str = ""
+    moves: str = "no node"
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,8 +420,22 @@ def notices_of(plan: InterruptionPlan) -> Notices | Unknown:
         if broken is None:
             return Notices(False, "Karpenter receives no events")
         mend = next((each.command for each in broken.remedy if each.command), "")
-        return Notices(False, f"Karpenter does not receive its events ({broken.name}: {broken.what})", mend)
+        why = f"Karpenter does not receive its events ({broken.name}: {broken.what})"
+        return Notices(False, why, mend, _moves(install, broken))
     doubted = next((each for each in vital if each.status is Status.UNKNOWN), None)
     if doubted is None:
         return Unknown("what Karpenter receives is unknown")
     return Unknown(f"{doubted.name}: {doubted.what}", doubted.missing)
+
+
+def _moves(install: KarpenterInstall, broken: Link) -> str:
+    """Source: `interruption.LOGS_SINCE`. A changed setting is a new pod template."""
+    if broken.code == Code.of("interruption-setting"):
+        return "no node; the new setting rolls out Karpenter's Deployment"
+    if broken.code not in (Code.of("interruption-queue"), Code.of("interruption-rights")):
+        return "no node"
+    if install.version is None:
+        return "no node; whether Karpenter restarts is unknown, as its version is"
+    if install.version.older_than(LOGS_SINCE):
+        return f"no node; Karpenter, older than {LOGS_SINCE}, starts again until it can read the queue"
+    return "no node; Karpenter keeps running and retries the queue by itself"

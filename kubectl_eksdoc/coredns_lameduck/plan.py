@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts
+from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, Notices
 from kubectl_eksdoc.coredns_lameduck.judging import configured, failing, leaving, placed
 from kubectl_eksdoc.coredns_lameduck.judging import failing as lasting
 from kubectl_eksdoc.coredns_lameduck.judging.configured import (
@@ -33,7 +33,7 @@ from kubectl_eksdoc.model.pods import Pod
 # In which order CoreDNS is mended: what moves nothing comes first, and makes safe what moves something.
 #
 # A longer lameduck is reloaded within two minutes and restarts nobody; to place pods anew is a rollout, in which each
-# old pod leaves with the lameduck that it has; the queue is for the nodes' next notice, and Karpenter restarts for it.
+# old pod leaves with the lameduck that it has; the queue is for the nodes' next notice.
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Step:
 _FIRST_AID = (Code.of("dns-failing"), Code.of("dns-not-serving"))
 
 
-def steps(findings: Sequence[Finding], end: Ending, self_managed: bool = False) -> tuple[Step, ...]:
+def steps(findings: Sequence[Finding], end: Ending, facts: DnsFacts) -> tuple[Step, ...]:
     """Of what fails; () where there is nothing to mend."""
     failing = {each.code: each for each in reversed(findings) if each.status is Status.FAIL}
     found = [_of_remedy(failing[code]) for code in _FIRST_AID if code in failing and failing[code].remedy]
@@ -86,7 +86,7 @@ def steps(findings: Sequence[Finding], end: Ending, self_managed: bool = False) 
                 "Place it on on-demand nodes, spread over zones." if spot else "Spread it over nodes and zones.",
                 "EC2 then takes none of its nodes back" if spot else "whatever takes one away leaves the others",
                 "each of its pods once, one at a time",
-                place_elsewhere(self_managed),
+                place_elsewhere(facts.self_managed),
             )
         )
     if Code.of("dns-notices-unheard") in failing:
@@ -94,7 +94,7 @@ def steps(findings: Sequence[Finding], end: Ending, self_managed: bool = False) 
             Step(
                 "Have Karpenter receive Spot interruption events.",
                 "all other pods on Spot nodes are terminated without SIGTERM, too",
-                "no node; Karpenter itself restarts",
+                facts.notices.moves if isinstance(facts.notices, Notices) else "",
                 _command(failing[Code.of("dns-notices-unheard")]),
             )
         )
@@ -231,7 +231,7 @@ def plan_dns(facts: DnsFacts, reach: Reach = Reach()) -> DnsPlan:
         end,
         _zones(facts),
         outlook(facts, end, found),
-        tuple(replace(each, command=reach.of(each.command)) for each in steps(found, end, facts.self_managed)),
+        tuple(replace(each, command=reach.of(each.command)) for each in steps(found, end, facts)),
         tuple(reached(each, reach) for each in found),
     )
 

@@ -214,7 +214,7 @@ class DrainPolicy:
         "--assume-fixed",
         WHAT_IF,
         CODES,
-        "plan as if findings with these codes were fixed; may be repeated",
+        "plan as if every finding with one of these codes were fixed, on all objects; may be repeated",
         "CODE,…",
     )
     max_unavailable: tuple[tuple[str, Amount], ...] = option(

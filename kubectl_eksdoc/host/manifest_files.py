@@ -14,7 +14,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.files import opened
 from kubectl_eksdoc.host.archives.archive import standard_input
 from kubectl_eksdoc.host.documents import read_text, yaml_as_go_reads_it
-from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import HELM_TEMPLATE, Doc
 from kubectl_eksdoc.model.api_usage import Manifest, Unread
 from kubectl_eksdoc.objects.manifests import manifest_of
 
@@ -171,7 +171,8 @@ _TYPE = ("apiVersion", "kind")
 
 
 def read_documents(path: str, flag: str, most_bytes: int) -> tuple[Doc, ...]:
-    """From a file, or from the YAML and JSON files of a folder.
+    """From a file, or from the YAML and JSON files of a folder. Of the folder of a chart from its templates: what Helm
+    has to fill in, or to fetch, is a document of the kind `HELM_TEMPLATE`.
 
     Raises:
         UsageError: it cannot be read.
@@ -179,8 +180,20 @@ def read_documents(path: str, flag: str, most_bytes: int) -> tuple[Doc, ...]:
     folder, wanted = Path(path), "Give the output of helm template for the add-on's chart, or its published manifest."
     files = sorted(each for each in folder.glob("*") if each.suffix in ENDINGS) if folder.is_dir() else [folder]
     docs: list[Doc] = []
+    if chart := (folder / _CHART).is_file():
+        below = (each for name in ("crds", "templates") for each in (folder / name).rglob("*"))
+        files = sorted(each for each in below if each.suffix in ENDINGS)
+        more = [each for each in (folder / "charts", folder / "requirements.yaml") if each.exists()]
+        depends = "dependencies:" in read_text(str(folder / _CHART), flag, most_bytes, wanted)
+        docs += [_template("charts")] if more or depends else []
+    elif flag == "--chart":
+        raise UsageError(f"--chart {path} is no folder of a chart: it has no {_CHART}", wanted)
     for file in files:
-        for part in re.split(r"(?m)^---.*$", read_text(str(file), flag, most_bytes, wanted)):
+        text = read_text(str(file), flag, most_bytes, wanted)
+        if chart and "{{" in text:
+            docs.append(_template(file.relative_to(folder).as_posix()))
+            continue
+        for part in re.split(r"(?m)^---.*$", text):
             try:
                 found = yaml_as_go_reads_it(part.encode())
             except ValueError as error:
@@ -193,3 +206,7 @@ def read_documents(path: str, flag: str, most_bytes: int) -> tuple[Doc, ...]:
                     raise UsageError(f"{flag} {file} has a document without apiVersion and kind", wanted)
                 docs.append(each)
     return tuple(docs)
+
+
+def _template(name: str) -> Doc:
+    return {"apiVersion": "helm.sh/v3", "kind": HELM_TEMPLATE, "metadata": {"name": name}}

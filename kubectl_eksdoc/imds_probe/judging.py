@@ -67,7 +67,7 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
             "imds-roles-unknown",
             _cluster(facts),
             remedy=(allow(identities.missing) if identities.missing else Remedy(_AGAIN),),
-            identities_why=identities.why,
+            identities_why=identities,
             lacking=identities.missing or "the Pod Identity associations",
         )
     yield from in_all(_cluster(facts), facts.v1_calls or {})
@@ -330,7 +330,7 @@ def _unknown(facts: MetadataFacts, all_alike: Sequence[NodesAlike]) -> Iterator[
                 tuple(some(alike.nodes)),
                 remedy=(_measured(alike) if now else Remedy(_LOOK),),
                 when="now" if now else "on the next node",
-                why=found.why,
+                why=service.options if isinstance(service.options, Unknown) else found.why,
             )
     for missing, about in by_right.items():
         yield _without_right(facts, missing, about)

@@ -52,8 +52,10 @@ def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[
     if isinstance(queue, Unknown):
         return unknown(link, queue, "the queue")
     if isinstance(queue, Absent):
-        ends = version is not None and version.older_than(interruption.LOGS_SINCE)
-        then = "Karpenter ends at its start" if ends else "Karpenter keeps running and receives no events"
+        then = "Karpenter receives no events"
+        if version is not None:
+            ends = version.older_than(interruption.LOGS_SINCE)
+            then = "Karpenter ends at its start" if ends else "Karpenter keeps running and receives no events"
         where = f" in {facts.place.region}" if facts.place.region else ""
         return replace(link, status=Status.FAIL, what=f"SQS has none of this name{where}: {then}")
     waiting = f", {queue.waiting} messages wait" if queue.waiting else ""

@@ -29,6 +29,7 @@ class Link:
     missing: str = ""
     remedy: tuple[Remedy, ...] = ()
     made: bool = True
+    lacks: tuple[Unknown, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -40,13 +41,14 @@ class Link:
             return None
         of = self.code, severity, self.status, self.subject, self.what, self.evidence, self.remedy, self.missing
         chain = self.failed and self.code is not Code.of("interruption-karpenter")
-        return Finding(*of, root_cause=EVENTS if chain else None)
+        return Finding(*of, EVENTS if chain else None, self.lacks)
 
 
 def unknown(link: Link, why: Unknown, fact: str) -> Link:
     """`link` of which it is not known; `fact`: what would tell, where no right does."""
     remedy = allow(why.missing) if why.missing else Remedy(AGAIN)
-    return replace(link, status=Status.UNKNOWN, what=why.why, missing=why.missing or fact, remedy=(remedy,))
+    missing = why.missing or fact
+    return replace(link, status=Status.UNKNOWN, what=why.why, missing=missing, remedy=(remedy,), lacks=(why,))
 
 
 AGAIN = "Ask again; --debug shows what AWS was asked."

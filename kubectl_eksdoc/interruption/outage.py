@@ -159,7 +159,7 @@ def _now(facts: InterruptionFacts, outage: Outage) -> Iterator[Finding]:
             Subject("Cluster", facts.place.cluster or facts.cluster.identity.name),
             (f"nor from Events of the cluster: {facts.events.why}",) if isinstance(facts.events, Unknown) else (),
             remedy=(Remedy(f"Allow {notices.missing}."),) if notices.missing else (),
-            notices_why=notices.why,
+            notices_why=notices,
             lacking=notices.missing or "the state of the Spot requests",
         )
 

@@ -277,7 +277,7 @@ def _of_install(facts: InterruptionFacts, foreseen: Outage) -> Iterator[Finding]
             subject,
             severity=Severity.HIGH if foreseen.nodes else Severity.MEDIUM,
             remedy=(allow(missing_right),) if missing_right else (),
-            install_why=facts.install.why,
+            install_why=facts.install,
             lacking=missing_right or "the Deployment of Karpenter",
         )
     if isinstance(facts.install, Absent):

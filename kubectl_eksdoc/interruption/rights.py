@@ -45,7 +45,7 @@ def role_of(install: KarpenterInstall, identity: str | Absent | Unknown) -> Role
         return Role(identity, "EKS Pod Identity")
     for said in (install.irsa, identity):
         if isinstance(said, Unknown):
-            return Unknown(f"which role Karpenter has is not known: {said.why}", said.missing)
+            return replace(said, why=f"which role Karpenter has is not known: {said}")
     if isinstance(install.irsa, str):
         return Role(install.irsa, "IRSA")
     return Unknown("Karpenter has no role of its own (IRSA, EKS Pod Identity), so it has that of its node")

@@ -116,7 +116,7 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
         signs = log_signs(text, install.version)
         if signs.failed and not _over(facts, pod, signs.failed):
             what = "Karpenter says that it cannot use the queue"
-            text_of = "Fix the links before it; from v1.4.0 on it tries again by itself. To see it:"
+            text_of = "Fix the links before it; from v1.4.0 on Karpenter retries by itself. To see it:"
             remedy = (Remedy(text_of, _grep(install)),)
             return replace(link, status=Status.FAIL, what=what, evidence=(f"{pod}: {signs.failed}",), remedy=remedy)
     pods = [pod for pod in facts.cluster.pods if pod.key in install.pods]

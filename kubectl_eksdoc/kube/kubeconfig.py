@@ -419,7 +419,7 @@ def _closest_first(name: str, known: Iterable[str]) -> list[str]:
 _SHOWN = 10
 _HOW_TO_GET_ONE = (
     "Get one with: aws eks update-kubeconfig --name CLUSTER --region REGION. "
-    "Or look around without a cluster: --demo, --snapshot PATH."
+    "Or try it on the built-in cluster: kubectl eksdoc check --demo"
 )
 
 

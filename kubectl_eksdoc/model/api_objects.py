@@ -13,6 +13,9 @@ from typing import Any
 Doc = dict[str, Any]
 """A JSON object: a Kubernetes object, or a part of one. Never changed in place once it was handed on."""
 
+HELM_TEMPLATE = "HelmTemplate"
+"""A kind of our own: what a chart makes, and its text does not tell."""
+
 
 def at(doc: Doc, *path: str) -> Any:
     """What stands at `path`, None where any step of it is missing."""

@@ -14,6 +14,14 @@ class Unknown:
     why: str
     missing: str = ""
 
+    def __str__(self) -> str:
+        return self.why
+
+
+@dataclass(frozen=True, slots=True)
+class NoAws(Unknown):
+    """Nothing of AWS is known, for that one reason."""
+
 
 def missing_rights(*answers: object) -> tuple[str, ...]:
     """Of those that are unknown for want of a right, in their order."""

@@ -10,6 +10,7 @@ from functools import cache
 from string import Formatter
 from typing import Any
 
+from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import Reach
 from kubectl_eksdoc.model.knowledge import file
@@ -59,8 +60,8 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`missing` names the permission, kind or fact an UNKNOWN lacks. `root_cause`: what it comes from, None where that
-    is its subject."""
+    """`missing` names the permission, kind or fact an UNKNOWN lacks, `lacks` are the answers, as far as they are kept.
+    `root_cause`: what it comes from, None where that is its subject."""
 
     code: Code
     severity: Severity
@@ -71,6 +72,7 @@ class Finding:
     remedy: tuple[Remedy, ...] = ()
     missing: str = ""
     root_cause: Subject | None = None
+    lacks: tuple[Unknown, ...] = ()
 
     @staticmethod
     def of(
@@ -85,7 +87,8 @@ class Finding:
         **values: object,
     ) -> Finding:
         """By its record (`knowledge/findings.json`). `text`: a code, behind a slash which of its texts where it has
-        several; `values` fill the texts. `severity` only where the record has none; `remedy` comes after its own.
+        several; `values` fill the texts, an `Unknown` by why. `severity` only where the record has none; `remedy` comes
+        after its own.
 
         Raises:
             KeyError: there is no such text, or a value of it is not given; a test finds both before a user does.
@@ -104,7 +107,8 @@ class Finding:
         message, missing = filled(record["message"], (), values), filled(record.get("missing", ""), (), values)
         code = Code.of(text.partition("/")[0])
         status, remedies = Status(record["status"]), (*own, *remedy)
-        return Finding(code, bad, status, subject, message, evidence, remedies, missing, root_cause)
+        lacks = tuple(each for each in values.values() if isinstance(each, Unknown))
+        return Finding(code, bad, status, subject, message, evidence, remedies, missing, root_cause, lacks)
 
 
 class _Filled(Formatter):

@@ -1,4 +1,4 @@
-"""What a Terraform plan says of EKS add-ons (``aws_eks_addon``), as it is written there."""
+"""What a Terraform plan says of EKS add-ons (``aws_eks_addon``, ``awscc_eks_addon``), as it is written there."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class AddonResource:
     Terraform names them (``no-op``, ``create``, ``update``, ``delete``, ``read``), two for a replacement. `before` and
     `after` are None where there is nothing. `differs`: the arguments, by the provider's names, that are not the same
     before and after, or not known; null, "" and an empty list are the same. `provider`: where it comes from.
-    `arguments`: all that the provider knows for it, set or not, which tells how old it is."""
+    `arguments`: all that the provider knows for it, set or not, which tells how old it is. `cloud_control`: it is an
+    ``awscc_eks_addon``."""
 
     address: str
     module: str
@@ -46,6 +47,7 @@ class AddonResource:
     differs: tuple[str, ...] = ()
     provider: str = ""
     arguments: tuple[str, ...] = ()
+    cloud_control: bool = False
 
     @property
     def module_path(self) -> str:

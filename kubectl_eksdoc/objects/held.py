@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.pods import Container, LogOf
 from kubectl_eksdoc.objects.changing import event, revision
 from kubectl_eksdoc.objects.containers import containers_of
 from kubectl_eksdoc.objects.karpenter import spot_event
-from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
+from kubectl_eksdoc.objects.raw_objects import Keeper, RawObjects
 from kubectl_eksdoc.objects.single import NoSuchObject, document
 from kubectl_eksdoc.objects.structs import Object
 
@@ -27,7 +27,7 @@ from kubectl_eksdoc.objects.structs import Object
 _OF_KARPENTER = ("ConfigMap", "Deployment", "ServiceAccount")
 
 
-class HeldObjects(RawObjects):
+class HeldObjects(Keeper):
     """A `session.ports.Objects` and a `session.ports.Histories` over what a reader has read into it. Mutable. `where`:
     ``the snapshot x``; `lists` are kept as a whole, in the namespaces of the objects that are `wanted`. `karpenter`:
     what may be of its installation is kept, too; its name is known only after a first look."""
@@ -40,7 +40,7 @@ class HeldObjects(RawObjects):
         self._wanted = frozenset(wanted)
         self._namespaces = {of.namespace for of in wanted}
         self._whole = {resource.kind for resource in lists}
-        self._kinds = {of.kind for of in wanted} | self._whole | self._installed
+        self.kinds = {of.kind for of in wanted} | self._whole | self._installed
         self._lists: dict[tuple[str, str], list[Doc]] = {}
         self._where = where
         self._kept: dict[Named, Doc] = {}
@@ -49,21 +49,10 @@ class HeldObjects(RawObjects):
     @property
     def resources(self) -> tuple[Resource, ...]:
         """What a reader must be asked for, so that it comes by: of other kinds it comes by itself."""
-        return tuple(resource for resource in kinds.ALL if resource.kind in self._kinds)
-
-    def add_page(self, resource: Resource, body: bytes) -> None:
-        if resource.kind in self._kinds:
-            for raw in each_of(body):
-                self.add_item(resource, raw)
-
-    def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
-        self._keep(resource.kind, resource.api_version, raw)
+        return tuple(resource for resource in kinds.ALL if resource.kind in self.kinds)
 
     def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
-        self._keep(kind, api_version, raw)
-
-    def _keep(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
-        if kind not in self._kinds:
+        if kind not in self.kinds:
             return
         doc = document(raw)
         if doc is not None:
@@ -127,18 +116,15 @@ class HeldPods:
             return Unknown(f"pod {pod} of {self._where} is none: {error}")
 
 
-class _Wanted(RawObjects):
+class _Wanted(Keeper):
     """Keeps some pods, as they are. Mutable."""
+
+    kinds = (kinds.PODS.kind,)
 
     def __init__(self, pods: Collection[str]) -> None:
         super().__init__()
         self._pods = frozenset(pods)
         self.kept: dict[str, bytes] = {}
-
-    def add_page(self, resource: Resource, body: bytes) -> None:
-        if resource is kinds.PODS:
-            for raw in each_of(body):
-                self.add_item(resource, raw)
 
     def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
         if resource is not kinds.PODS:
@@ -147,9 +133,6 @@ class _Wanted(RawObjects):
         key = f"{meta.namespace}/{meta.name}" if meta is not None else ""
         if key in self._pods:
             self.kept[key] = bytes(raw)
-
-    def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
-        """Nobody asks for others."""
 
 
 _decode = msgspec.json.Decoder(Object).decode
@@ -185,7 +168,7 @@ class HeldTogether(RawObjects):
 # What of a dump tells of interruptions, besides its objects: kept while a reader goes through it.
 
 
-class HeldSigns(RawObjects):
+class HeldSigns(Keeper):
     """A `session.ports.Signs` over what a reader has read into it. Mutable. `where`: ``the snapshot x``."""
 
     def __init__(self, where: str) -> None:
@@ -193,12 +176,6 @@ class HeldSigns(RawObjects):
         self._where = where
         self._events: list[SpotEvent] = []
         self._has_events = False
-
-    def add_page(self, resource: Resource, body: bytes) -> None:
-        """Events are of no list that is read."""
-
-    def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
-        self.add_other(resource.kind, resource.api_version, raw)
 
     def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
         doc = document(raw) if kind == EVENTS.kind else None
@@ -222,8 +199,10 @@ class HeldSigns(RawObjects):
 _REVISIONS = (REPLICA_SETS.kind, CONTROLLER_REVISIONS.kind)
 
 
-class HeldChanges(RawObjects):
+class HeldChanges(Keeper):
     """Mutable: a reader fills it. `where`: ``the snapshot x``."""
+
+    kinds = (*_REVISIONS, EVENTS.kind)
 
     def __init__(self, where: str) -> None:
         super().__init__()
@@ -233,19 +212,12 @@ class HeldChanges(RawObjects):
         self._events: list[EventTold] = []
 
     def add_page(self, resource: Resource, body: bytes) -> None:
-        if resource.kind in (*_REVISIONS, EVENTS.kind):
+        if resource.kind in self.kinds:
             self._seen.add(resource.kind)
-            for raw in each_of(body):
-                self._keep(resource.kind, raw)
-
-    def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
-        self._keep(resource.kind, raw)
+            super().add_page(resource, body)
 
     def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
-        self._keep(kind, raw)
-
-    def _keep(self, kind: str, raw: bytes | memoryview) -> None:
-        if kind not in (*_REVISIONS, EVENTS.kind):
+        if kind not in self.kinds:
             return
         doc = document(raw)
         if doc is None:
@@ -257,9 +229,6 @@ class HeldChanges(RawObjects):
         else:
             made = revision({**doc, "kind": kind})
             self._revisions += [made] if made is not None else []
-
-    def forget(self, resource: Resource) -> None:
-        """The list is read anew: what was kept of it is the same, and `told` has each once."""
 
     def told(self) -> ChangesTold:
         """A kind without any object is not held: whether there was one nobody knows."""

@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.kinds import Resource
 from kubectl_eksdoc.model.pods import Container, LogOf
 from kubectl_eksdoc.objects import manifests
 from kubectl_eksdoc.objects.manifests import Kept, has_managed_fields, written_object
-from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
+from kubectl_eksdoc.objects.raw_objects import Keeper
 from kubectl_eksdoc.objects.single import document
 
 T = TypeVar("T")
@@ -85,8 +85,10 @@ _SIGNS = (b"last-applied-configuration", b"managedFields")
 _NO_MANAGED_FIELDS = "its objects have no managedFields, as kubectl get shows them with --show-managed-fields only"
 
 
-class HeldApis(RawObjects):
+class HeldApis(Keeper):
     """Mutable. `where`: ``the snapshot x``; `complete`: what is not in it is not there at all."""
+
+    kinds = _KINDS | {_SECRET}
 
     def __init__(self, where: str, complete: bool = False) -> None:
         super().__init__()
@@ -103,16 +105,9 @@ class HeldApis(RawObjects):
     def add_page(self, resource: Resource, body: bytes) -> None:
         if resource.kind == _SECRET:
             self._secrets = True
-        if resource.kind in _KINDS or resource.kind == _SECRET:
+        if resource.kind in self.kinds:
             self._seen.add((resource.group, resource.kind))
-            for raw in each_of(body):
-                self.add_item(resource, raw)
-
-    def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
-        self._keep(resource.kind, resource.api_version, raw)
-
-    def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
-        self._keep(kind, api_version, raw)
+            super().add_page(resource, body)
 
     def forget(self, resource: Resource) -> None:
         key = resource.group, resource.kind
@@ -120,7 +115,7 @@ class HeldApis(RawObjects):
         for each in (self._seen, self._objects, self._shown):
             each.discard(key)
 
-    def _keep(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
+    def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
         group = api_version.rpartition("/")[0]
         if kind == _SECRET and not group:
             self._secret(bytes(raw))

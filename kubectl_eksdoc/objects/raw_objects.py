@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import msgspec
@@ -62,3 +62,24 @@ class RawObjects:
                 yield {**decode(raw), "kind": resource.kind, "apiVersion": resource.api_version}
         for kind, api_version, raw in self._others:
             yield {**decode(raw), "kind": kind, "apiVersion": api_version}
+
+
+class Keeper(RawObjects):
+    """Keeps of what a reader reads only what is asked for: `add_other` is told of each object. Mutable. `kinds`: those
+    whose lists are looked into."""
+
+    kinds: Collection[str] = ()
+
+    def add_page(self, resource: Resource, body: bytes) -> None:
+        if resource.kind in self.kinds:
+            for raw in each_of(body):
+                self.add_item(resource, raw)
+
+    def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
+        self.add_other(resource.kind, resource.api_version, raw)
+
+    def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
+        """Nobody asks for it."""
+
+    def forget(self, resource: Resource) -> None:
+        """What was kept of it is the same when it is read again."""

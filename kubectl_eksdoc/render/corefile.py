@@ -13,9 +13,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.coredns_lameduck.file import CorefileRead
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.report import PLAIN, Backend, Findings, Head, Own, Report, Section
+from kubectl_eksdoc.model.findings import Finding
+from kubectl_eksdoc.render.report import PLAIN, Backend, Findings, Head, Report, Section
 from kubectl_eksdoc.render.result import FindingResult, KindResult, Meta, Positive, Printed, Text, Texts
+from kubectl_eksdoc.render.sarif import Details, Sarif
 from kubectl_eksdoc.render.text import joined
 
 
@@ -36,12 +37,13 @@ class CorefileReport(Report):
     def result(self) -> object:
         return CorefileResult.of(self)
 
-    def sarif(self, look: Look) -> str:
-        from kubectl_eksdoc.render.sarif import of_findings
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self.read.findings
 
-        return of_findings(self.read.findings, "eksdoc-corefile", self.tool_version, look)
-
-    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType({**PLAIN, "sarif": Own(sarif)})
+    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
+        {**PLAIN, "sarif": Sarif(lambda _: Details("eksdoc-corefile"))}
+    )
 
 
 _ACCEPTED = {True: "takes", False: "refuses"}

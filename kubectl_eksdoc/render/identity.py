@@ -10,6 +10,7 @@ from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import age, between, duration, rfc3339, shown
 
 UNKNOWN = "unknown"
+NO_CLUSTER = "manifests alone, no cluster was read"
 
 _SKEW = timedelta(seconds=2)
 """Clocks may differ by this much before an age from the future is called one."""
@@ -21,6 +22,12 @@ def named(who: Identity) -> tuple[tuple[str, str], ...]:
     return tuple((word, f"{name} (unverified)" if word in who.unverified else name) for word, name in told)
 
 
+def called(cluster: Cluster) -> str:
+    """As a title has it."""
+    who, nothing = cluster.identity, "manifests" if cluster.source is Source.FILE else "an unknown cluster"
+    return who.cluster or who.context or nothing
+
+
 def identity_line(cluster: Cluster, now: datetime, look: Look | None = None) -> str:
     """``context prod-eu · cluster shop · account 111122223333 · region eu-west-1 · live, read 2s ago``.
 
@@ -28,7 +35,7 @@ def identity_line(cluster: Cluster, now: datetime, look: Look | None = None) -> 
     """
     look = look or Look()
     if cluster.source is Source.FILE:
-        return "manifests alone, no cluster was read"
+        return NO_CLUSTER
     parts = [f"{word} {value or UNKNOWN}" for word, value in named(cluster.identity)]
     dot = " | " if look.ascii else " · "
     return dot.join(shown(part, look) for part in [*parts, data_age(cluster, now)])

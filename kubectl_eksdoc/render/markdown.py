@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.render.identity import UNKNOWN, named
+from kubectl_eksdoc.model.cluster import Cluster, Source
+from kubectl_eksdoc.render.identity import NO_CLUSTER, UNKNOWN, called, named
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row
 from kubectl_eksdoc.render.text import clean, rfc3339
@@ -24,8 +24,16 @@ _WORD_JOIN = "<!-- -->"
 """An empty comment between two characters: GitHub then sees neither a mention nor a reference nor a link."""
 
 
+class Marked(str):
+    """Markdown that may stand in a page as it is."""
+
+    __slots__ = ()
+
+
 def escape(text: str) -> str:
     """`text` that shows as itself wherever inline Markdown stands, table cells included."""
+    if isinstance(text, Marked):
+        return text
     safe = clean(text).replace("&", "&amp;")
     safe = _ACTIVE.sub(lambda m: _ENTITY.get(m[0]) or ("\\" + m[0]), safe)
     safe = _REFERENCE.sub(rf"\1{_WORD_JOIN}", safe)
@@ -121,7 +129,7 @@ def fitting(ticket: Callable[[int], str]) -> str:
 def cluster(of: Cluster) -> str:
     """Its name as code, or words."""
     who = of.identity
-    return code(who.cluster or who.context) if who.cluster or who.context else "an unknown cluster"
+    return code(called(of)) if who.cluster or who.context else called(of)
 
 
 def origin(of: Cluster, tool_version: str) -> str:
@@ -131,16 +139,17 @@ def origin(of: Cluster, tool_version: str) -> str:
         f"{word} {code(value) if value else UNKNOWN}" for word, value in (*named(who), ("server", who.server_version))
     ]
     source = f"{of.source.value} data of {rfc3339(of.observed_at)}"
-    return f"{' · '.join(parts)} · {source} · kubectl eksdoc {escape(tool_version)}"
+    said = NO_CLUSTER if of.source is Source.FILE else " · ".join((*parts, source))
+    return f"{said} · kubectl eksdoc {escape(tool_version)}"
 
 
 def items(texts: Iterable[str]) -> list[str]:
     return [f"- {escape(text)}" for text in texts]
 
 
-def ticket_table(drawn: Drawn, what: str, most: int) -> list[str]:
+def ticket_table(drawn: Drawn, what: str, most: int, names: Collection[str] = ()) -> list[str]:
     columns, body = drawn
-    lines = table(columns, body[:most], _NAMES)
+    lines = table(columns, body[:most], _NAMES.union(names))
     rest = more(len(body) - most, what)
     return [*lines, "", *rest] if rest else lines
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.render.html import BREAK, Html, command, el, folded, lines, page, put
-from kubectl_eksdoc.render.identity import UNKNOWN, named
+from kubectl_eksdoc.render.identity import NO_CLUSTER, UNKNOWN, named
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import counted, rfc3339
 
@@ -54,19 +54,14 @@ class Section(NamedTuple):
     inside: Html
 
 
-def called(cluster: Cluster) -> str:
-    """What the cluster is called, or words."""
-    who = cluster.identity
-    return who.cluster or who.context or "an unknown cluster"
-
-
 def origin(cluster: Cluster, *more: str) -> Html:
     """Which cluster, by what data of when, and `more`."""
     who = cluster.identity
     words = (*named(who), ("server", who.server_version))
     parts = [put(f"{word} ", el("b", value or UNKNOWN)) for word, value in words]
     data = f"{cluster.source.value} data of {rfc3339(cluster.observed_at)}"
-    return el("p", put(*parts, data, *more, between=" · "), class_="origin")
+    said = (NO_CLUSTER,) if cluster.source is Source.FILE else (*parts, data)
+    return el("p", put(*said, *more, between=" · "), class_="origin")
 
 
 def framed(name: str, style: str, head: Html, first: Html, sections: Iterable[Section], foot: str, look: Look) -> str:

@@ -6,7 +6,7 @@ Never here: what any one command says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
@@ -16,6 +16,7 @@ from kubectl_eksdoc.model.findings import Finding, Severity
 from kubectl_eksdoc.render.encode import to_json, to_yaml
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import (
+    MARGIN,
     MOST_ROWS,
     Drawn,
     Mark,
@@ -37,23 +38,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The verdict, and paragraphs below it."""
+    """The verdict, and paragraphs below it. `ticket`: of what a ticket is, ``Drain of``; it then begins with that, the
+    cluster's name and where its facts are from."""
 
     verdict: str
     more: Sequence[str] = ()
+    ticket: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """At most so many rows but on a wide page. `rows`: what they are of, a plural; `left_out`: how many there are
-    besides; `below`: what is to be known of them, or that there are none."""
+    besides; `above`: a paragraph of a terminal; `below`: what is to be known of the rows, or that there are none. In a
+    ticket columns called as in `names` are code, too, and with `fold` it is folded under that line."""
 
     title: Title
     table: Drawn
     rows: str = "rows"
     most: int = MOST_ROWS
     left_out: int = 0
+    above: str = ""
     below: Sequence[Line | str] = ()
+    names: Collection[str] = ()
+    fold: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +84,16 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Of a text without a title, `title` is None."""
+    """Of a text without a title, `title` is None; `language` of the lines that are whole."""
 
     title: Title | None
     lines: Sequence[Line | str]
+    language: str = "text"
+
+
+def hidden(count: int) -> list[str]:
+    """The line that says how many are not shown; none where all are."""
+    return [f"… and {count} more (-o wide)"] if count > 0 else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +108,20 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """`draw` makes its lines for a look, whole or so that they fit."""
+    """`draw` makes its lines for a look, whole or so that they fit; `below`: paragraphs. Without a title, these lines
+    are all that a screen shows of it."""
 
-    title: Title
+    title: Title | None
     draw: Callable[[Look, bool], Sequence[str]]
+    below: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Of a ticket: lines that are Markdown already."""
+
+    title: Title | None
+    lines: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +131,7 @@ class Foot:
     text: str
 
 
-Section: TypeAlias = Head | Table | Points | Lines | Findings | Figure | Foot
+Section: TypeAlias = Head | Table | Points | Lines | Findings | Figure | Written | Foot
 
 
 class Report:
@@ -121,6 +144,10 @@ class Report:
     def sections(self, full: bool) -> Iterable[Section | None]:
         """In their order, None for none; `full`: nothing is left out."""
         raise NotImplementedError
+
+    def ticket(self, most: int) -> Iterable[Section | None]:
+        """The same in Markdown; `most`: rows of a table."""
+        return self.sections(full=False)
 
     def result(self) -> object:
         """A `Printed` structure."""
@@ -173,10 +200,11 @@ class Screen:
             case Head(verdict, below):
                 head = [look.paint(line, Tone.TITLE) for line in wrap(shown(verdict, look), look.columns)]
                 return head + [line for text in below if text for line in wrap(shown(text, look), look.columns)]
-            case Table(title, table, _, most, left_out, below):
-                lines = [*drawn(title, table, look, self.full, most), *more(left_out, look)]
-                said = [line for each in below for line in _on_screen(each, look)]
-                return [*lines, *said] if lines else titled(title, said, look)
+            case Table(title, table, most=most, left_out=left_out, above=text, below=below):
+                above = _paragraph(text, look) if text else []
+                notes = [line for each in below for line in _on_screen(each, look)]
+                lines = drawn(title, table, look, self.full, most, above, [*more(left_out, look), *notes])
+                return lines or titled(title, notes, look)
             case Points(title, texts):
                 return told(title, texts, look)
             case Lines(title, every):
@@ -184,11 +212,21 @@ class Screen:
                 return body if title is None else titled(title, body, look)
             case Findings(found, of, named, mark):
                 return findings(found, of, look, self.full, named, mark)
-            case Figure(title, draw):
+            case Figure(title, draw, below):
+                figure = draw(look, self.full)
+                if title is None:
+                    return list(figure)
                 rest = title.rest if self.full else cut(title.rest, look.columns - len(title.head), look, middle=True)
-                return titled(Title(title.head, rest), draw(look, self.full), look)
+                under = [line for text in below for line in _paragraph(text, look)] if figure else []
+                return titled(Title(title.head, rest), [*figure, *under], look)
+            case Written():
+                return []
             case Foot(text):
                 return [] if self.full else wrap(shown(text, look), look.columns)
+
+
+def _paragraph(text: str, look: Look) -> list[str]:
+    return wrap(shown(text, look), look.columns, MARGIN, MARGIN * 2)
 
 
 def _on_screen(line: Line | str, look: Look) -> list[str]:
@@ -231,33 +269,44 @@ class Markdown:
         return fitting(lambda most: signed(list(self._lines(report, look, most)), look).rstrip("\n") + "\n")
 
     def _lines(self, report: Report, look: Look, most: int) -> Iterator[str]:
-        from kubectl_eksdoc.render.markdown import escape
+        from kubectl_eksdoc.render.markdown import cluster, escape, origin
 
-        for section in report.sections(full=False):
-            if section is not None:
+        of: Any = report
+        begun = False
+        for section in report.ticket(most):
+            if isinstance(section, Head) and section.ticket:
+                begun = True
+                yield from (f"## {section.ticket} {cluster(of.cluster)}", "", f"**{escape(section.verdict)}**", "")
+                yield from (line for text in section.more if text for line in (escape(text), ""))
+                yield from (origin(of.cluster, of.tool_version), "")
+            elif section is not None:
                 yield from self.lines(section, look, most)
-        yield escape(report.origin)
+        yield "" if begun else escape(report.origin)
 
     @staticmethod
     def lines(section: Section, look: Look, most: int) -> list[str]:
         """`most`: rows of a table."""
-        from kubectl_eksdoc.render.markdown import block, escape, items, more, ticket_table
+        from kubectl_eksdoc.render.markdown import block, escape, folded, items, more, ticket_table
 
         match section:
             case Head(verdict, below):
                 return [f"## {escape(verdict)}", "", *(line for text in below if text for line in (escape(text), ""))]
-            case Table(title, table, rows, _, left_out, below):
-                made = [*ticket_table(table, rows, most), *more(left_out, rows)]
-                return _headed(title, [*made, *([""] if made and below else []), *_paragraphs(below)])
+            case Table(title, table, rows, left_out=left_out, below=below):
+                body = [*ticket_table(table, rows, most, section.names), *more(left_out, rows)]
+                body += ["", *_paragraphs(below, "text")] if body and below else _paragraphs(below, "text")
+                return [*folded(section.fold, body), ""] if section.fold else _headed(title, body)
             case Points(title, texts):
                 return _headed(title, items(texts))
-            case Lines(title, lines):
-                return _headed(title, list(_paragraphs(lines)))
+            case Lines(title, lines, language):
+                return _headed(title, list(_paragraphs(lines, language)))
             case Findings(found, of, _, mark):
                 return _headed(Title("Findings", of), list(_findings(found, mark)))
-            case Figure(title, draw):
+            case Figure(title, draw, below):
                 figure = draw(Look(80, ascii=look.ascii), False)
-                return _headed(title, block(list(figure), "text") if figure else [])
+                under = (line for text in below for line in ("", escape(text)))
+                return _headed(title, [*block(list(figure), "text"), *under] if figure else [])
+            case Written(title, lines):
+                return _headed(title, list(lines))
             case Foot():
                 return []
 
@@ -267,10 +316,10 @@ def _headed(title: Title | None, body: list[str]) -> list[str]:
 
     if not body:
         return []
-    return [*body, ""] if title is None else [f"### {escape(title.heading)}", "", *body, ""]
+    return [*body, ""] if title is None or not title.head else [f"### {escape(title.heading)}", "", *body, ""]
 
 
-def _paragraphs(lines: Sequence[Line | str]) -> Iterator[str]:
+def _paragraphs(lines: Sequence[Line | str], language: str) -> Iterator[str]:
     """Lines that are whole stand together as code."""
     from kubectl_eksdoc.render.markdown import block, escape
 
@@ -279,10 +328,10 @@ def _paragraphs(lines: Sequence[Line | str]) -> Iterator[str]:
         if each.whole:
             code += [each.text] if code or each.text else []
             continue
-        yield from [*block(code, "text"), ""] if any(code) else []
+        yield from [*block(code, language), ""] if any(code) else []
         code = []
         yield from (escape(each.text.removeprefix("- ")), "")
-    yield from [*block(code, "text"), ""] if any(code) else []
+    yield from [*block(code, language), ""] if any(code) else []
 
 
 def _findings(found: Sequence[Finding], mark: Mark) -> Iterator[str]:

@@ -11,12 +11,14 @@ GitHub documentation, SARIF support for code scanning.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from kubectl_eksdoc.model.codes import Code
-from kubectl_eksdoc.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.model.findings import Finding, Severity, Status, Suppression
 from kubectl_eksdoc.render.encode import Json, to_json
 from kubectl_eksdoc.render.look import Look
 
@@ -39,33 +41,64 @@ FILE = "File"
 _MOST_LINES = 10**9
 
 
-def of_findings(findings: Sequence[Finding], of: str, tool_version: str, look: Look) -> str:
-    """A whole document; `of`: what was judged, as the id of the run."""
-    codes = {each.code.name: each.code for each in findings}
-    order = {name: index for index, name in enumerate(sorted(codes))}
-    seen: Counter[str] = Counter()
-    results: list[Json] = []
-    for each in findings:
-        seen[identity(each)] += 1
-        results.append(result(each, order, seen[identity(each)]))
-    run: Fields = {
-        "tool": {"driver": driver([codes[name] for name in sorted(codes)], tool_version)},
-        "automationDetails": {"id": f"{of}/"},
-        "columnKind": "unicodeCodePoints",
-        "results": results,
-    }
-    return document(run, look)
+class Judgement(Protocol):
+    """A report with findings."""
+
+    @property
+    def tool_version(self) -> str: ...
+
+    @property
+    def findings(self) -> Sequence[Finding]: ...
 
 
-def document(run: Fields, look: Look) -> str:
-    return to_json({"$schema": SCHEMA, "version": VERSION, "runs": [run]}, look.ascii)
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What a report says in its run besides findings: `of` what is its id; `codes` that were looked for; `suppressed`
+    findings; `about`: properties of a finding; `invocations` and `properties` of the run."""
+
+    of: str
+    codes: Iterable[Code] = ()
+    suppressed: Sequence[tuple[Finding, Suppression]] = ()
+    about: Callable[[Finding], Fields] | None = None
+    invocations: list[Json] = field(default_factory=list)
+    properties: Fields = field(default_factory=dict)
 
 
-def driver(codes: Sequence[Code], tool_version: str) -> Fields:
-    return {"name": "kubectl-eksdoc", "version": tool_version, "rules": [_rule(each) for each in codes]}
+@dataclass(frozen=True, slots=True)
+class Sarif:
+    """`details`: of a report."""
+
+    details: Callable[[Any], Details]
+
+    def write(self, report: Judgement, look: Look) -> str:
+        details = self.details(report)
+        told = [*((each, None) for each in report.findings), *details.suppressed]
+        codes = {each.name: each for each in (*details.codes, *(each.code for each, _ in told))}
+        order = {name: index for index, name in enumerate(sorted(codes))}
+        rules: list[Json] = [_rule(codes[name]) for name in order]
+        seen: Counter[str] = Counter()
+        results: list[Json] = []
+        for each, by in told:
+            seen[_identity(each)] += 1
+            result = _result(each, order, seen[_identity(each)])
+            if details.about is not None:
+                result["properties"] = details.about(each)
+            if by is not None:
+                why = f"{by.reason} (until {by.until.isoformat()})"
+                result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": why}]
+            results.append(result)
+        run: Fields = {
+            "tool": {"driver": {"name": "kubectl-eksdoc", "version": report.tool_version, "rules": rules}},
+            "automationDetails": {"id": f"{details.of}/"},
+            **({"invocations": details.invocations} if details.invocations else {}),
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+            **({"properties": details.properties} if details.properties else {}),
+        }
+        return to_json({"$schema": SCHEMA, "version": VERSION, "runs": [run]}, look.ascii)
 
 
-def _rule(code: Code) -> Fields:
+def _rule(code: Code) -> Json:
     return {
         "id": code.name,
         "name": "".join(part.capitalize() for part in code.name.split("-")),
@@ -75,16 +108,16 @@ def _rule(code: Code) -> Fields:
     }
 
 
-def result(found: Finding, order: dict[str, int], nth: int) -> Fields:
+def _result(found: Finding, order: dict[str, int], nth: int) -> Fields:
     """`order`: of the rules; `nth` of its identity, from 1."""
     return {
         "ruleId": found.code.name,
-        "ruleIndex": order.get(found.code.name, -1),
+        "ruleIndex": order[found.code.name],
         "kind": _KINDS[found.status],
         "level": _LEVELS[found.severity] if found.status is Status.FAIL else _NO_LEVEL,
         "message": {"text": _message(found)},
         "locations": [_location(found)],
-        "partialFingerprints": {"finding/v1": identity(found), "primaryLocationLineHash": _hash(found, nth)},
+        "partialFingerprints": {"finding/v1": _identity(found), "primaryLocationLineHash": _hash(found, nth)},
     }
 
 
@@ -117,14 +150,14 @@ def _qualified(found: Finding) -> str:
     return "/".join(part for part in (of.namespace, of.kind, of.name) if part)
 
 
-def identity(found: Finding) -> str:
+def _identity(found: Finding) -> str:
     """The same finding of another day has the same: figures in its message are none of it."""
     return f"{found.code.name}:{_qualified(found)}"
 
 
 def _hash(found: Finding, nth: int) -> str:
     """As GitHub writes it: a hash, and the how manieth of its line it is."""
-    return f"{sha256(identity(found).encode(errors='replace')).hexdigest()[:16]}:{nth}"
+    return f"{sha256(_identity(found).encode(errors='replace')).hexdigest()[:16]}:{nth}"
 
 
 def _message(found: Finding) -> str:

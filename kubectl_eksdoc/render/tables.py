@@ -149,14 +149,23 @@ class Title(NamedTuple):
 
 
 def titled(title: Title, lines: Sequence[str], look: Look) -> list[str]:
-    return [look.paint(shown(title.screen, look), Tone.TITLE), *lines] if lines else []
+    head = [look.paint(shown(title.screen, look), Tone.TITLE)] if title.screen else []
+    return [*head, *lines] if lines else []
 
 
-def drawn(title: Title, drawn: Drawn, look: Look, full: bool, most: int = MOST_ROWS) -> list[str]:
+def drawn(
+    title: Title,
+    drawn: Drawn,
+    look: Look,
+    full: bool,
+    most: int = MOST_ROWS,
+    above: Sequence[str] = (),
+    below: Sequence[str] = (),
+) -> list[str]:
     columns, every = drawn
     kept = every if full or len(every) <= most + 1 else every[:most]
     lines = plain(columns, kept, look, indent=len(MARGIN), fit=not full)
-    return titled(title, [*lines, *more(len(every) - len(kept), look)], look)
+    return titled(title, [*above, *lines, *more(len(every) - len(kept), look), *below], look)
 
 
 def more(count: int, look: Look) -> list[str]:

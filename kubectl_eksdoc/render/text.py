@@ -143,3 +143,11 @@ def duration(seconds: float) -> str:
     if hours:
         return f"{hours}h{minutes:02d}m{left:02d}s"
     return f"{minutes}m{left:02d}s" if minutes else f"{left}s"
+
+
+def short(moment: float) -> str:
+    """``5m``, ``1m30s``, ``2h``: so that marks have room on a phone."""
+    said = duration(moment)
+    for rest in ("m00s", "h00m"):
+        said = said.removesuffix(rest) + rest[0] if said.endswith(rest) else said
+    return said

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from kubectl_eksdoc.errors import AwsDenied, AwsLogin, SnapshotError, UsageError
-from kubectl_eksdoc.model.asked import Absent, Unknown, missing_rights
+from kubectl_eksdoc.model.asked import Absent, NoAws, Unknown, missing_rights
 from kubectl_eksdoc.session.aws import believe_live, recorded
 from kubectl_eksdoc.session.kept import Kept, KeptDemo, kept
 from kubectl_eksdoc.session.sources import Progress, SourceChoice, open_reader
@@ -68,7 +68,7 @@ class SessionRequest:
     believe: Callable[[Connection, AwsWanted], Believed] = believe_live
 
 
-LEFT_OUT = Unknown("AWS is left out (--no-aws)")
+LEFT_OUT = NoAws("AWS is left out (--no-aws)")
 
 
 class ClusterSession:
@@ -97,6 +97,10 @@ class ClusterSession:
         Raises:
             AwsError, UsageError: as `believing.believed`, unless the needs let it be unknown.
         """
+        found = self._believed()
+        return NoAws(found.why, found.missing) if isinstance(found, Unknown) else found
+
+    def _believed(self) -> Believed | Unknown:
         use = self.needs.aws
         if use is AwsUse.LEFT_OUT:
             return LEFT_OUT

@@ -296,8 +296,6 @@ def of_resource(
     return Traits(named, resource.api_version, resource.namespaced, counts, has_status, returned)
 
 
-CRON_JOBS = Resource("CronJob", "cronjobs", "batch")
-EVENTS = Resource("Event", "events")
 ADMISSION_POLICIES = Resource(
     "ValidatingAdmissionPolicy", "validatingadmissionpolicies", "admissionregistration.k8s.io", namespaced=False
 )
@@ -315,7 +313,7 @@ _COUNTED = (
     kinds.DAEMON_SETS,
     kinds.REPLICATION_CONTROLLERS,
     kinds.JOBS,
-    CRON_JOBS,
+    kinds.CRON_JOBS,
     kinds.BUDGETS,
 )
 """Built-in kinds with a counted spec and a status subresource (their strategies' PrepareForCreate and -Update)."""
@@ -325,11 +323,11 @@ _PLAIN = (
     kinds.STORAGE_CLASSES,
     kinds.CSI_NODES,
     kinds.LEASES,
-    Resource("ConfigMap", "configmaps"),
+    kinds.CONFIG_MAPS,
     Resource("Secret", "secrets"),
-    Resource("ServiceAccount", "serviceaccounts"),
+    kinds.SERVICE_ACCOUNTS,
     Resource("Endpoints", "endpoints"),
-    EVENTS,
+    kinds.EVENTS,
     kinds.CONTROLLER_REVISIONS,
 )
 

@@ -10,12 +10,12 @@ from kubectl_eksdoc.drain.outcome import Eviction, Left, PodVerdict
 from kubectl_eksdoc.drain.result import Headroom
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status, When
-from kubectl_eksdoc.render.drain.groups import Group, evidence
-from kubectl_eksdoc.render.drain.groups import of_budget as of_budget_groups
-from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN, POD_SIGN, STATUS_SIGN, TARGET_SIGN
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.findings import Group, evidence
+from kubectl_eksdoc.render.drain.findings import of_budget as of_budget_groups
+from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, POD_SIGN, TARGET_SIGN
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.render.tables import SIGNS, Cell
 from kubectl_eksdoc.render.text import counted, duration
 from kubectl_eksdoc.tui.sheets.nodes import targets_of
 from kubectl_eksdoc.tui.sheets.pods import Listed
@@ -101,7 +101,7 @@ def of_pod(uid: str, listed: Listed, cluster: Cluster, view: DrainView | None) -
 def of_group(group: Group) -> list[Line]:
     """What it means, what it rests on, and what helps: commands stand on lines of their own."""
     first = group.first
-    sign, tone = STATUS_SIGN[first.status]
+    sign, tone = SIGNS[first.status]
     lines: list[Line] = [(f"{sign} {first.code.name} ({first.severity.value}): {group.about}", tone)]
     lines += group.messages
     if group.nodes and first.status is not Status.PASS:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from kubectl_eksdoc.drain.nodes import IMAGE
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model.versions import parse
-from kubectl_eksdoc.render.drain.verdict import in_brief
+from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.tui import knobs, words
 from kubectl_eksdoc.tui.choice import Choice
@@ -33,11 +33,11 @@ def marked(model: Model, node: str | None) -> Edited:
 
 
 def as_if_fixed(model: Model, code: str) -> Edited:
-    """What is taken for fixed is so no more."""
+    """A cause that is assumed fixed already is so no more."""
     if not code:
-        return "this row blocks nothing that could be taken for fixed"
+        return "no cause of a blocker is on this row"
     policy = model.choice.ask.policy
-    said = f"{in_brief(code)}: {'in the way again' if code in policy.assume_fixed else 'as if fixed'}"
+    said = f"{in_brief(code)}: {'no longer assumed fixed' if code in policy.assume_fixed else 'assumed fixed'}"
     return model.choice.with_policy(replace(policy, assume_fixed=policy.assume_fixed ^ {code}), said)
 
 

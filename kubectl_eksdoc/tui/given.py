@@ -8,8 +8,7 @@ from kubectl_eksdoc.drain.verdicts.assuming import with_assumed_budgets
 from kubectl_eksdoc.drain.what_if import WhatIf
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.render.drain.given import as_given
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView, as_given
 from kubectl_eksdoc.tui.choice import Ask
 from kubectl_eksdoc.tui.opening import Opening
 

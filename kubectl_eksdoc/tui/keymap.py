@@ -79,7 +79,7 @@ _MARK, _COPY, _PAGES, _KNOBS = 1, 3, 6, 8
 """Places at the foot."""
 
 KEYS: tuple[Key, ...] = (
-    Key("mark", "space", "space", "mark", "mark (on 4: as if fixed)", Part.MARK, (*_NODES, Page.BLOCKERS), _MARK),
+    Key("mark", "space", "space", "mark", "mark (on 4: assumed fixed)", Part.MARK, (*_NODES, Page.BLOCKERS), _MARK),
     Key("mark-more", "m", "m", "mark_more", "mark…", Part.MARK, (Page.PLAN,), 2),
     Key("mark-range", "ctrl+@,ctrl+space", "ctrl+space", "mark_range", "mark range", Part.MARK, (Page.PLAN,)),
     Key("mark-none", "ctrl+backslash", "ctrl+\\", "mark_none", "clear marks", Part.MARK, _NODES),

@@ -8,7 +8,7 @@ from kubectl_eksdoc.drain.what_if import Preview
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.permissions import Permission
 from kubectl_eksdoc.model.snapshots import LastView
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.tui.choice import Ask, Choice
 from kubectl_eksdoc.tui.reading import Reads
 from kubectl_eksdoc.tui.seen import Seen

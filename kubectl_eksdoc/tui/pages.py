@@ -10,8 +10,8 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.render.drain.groups import command_of, of_budget
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.findings import command_of, of_budget
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.roles import starter_budgets
 from kubectl_eksdoc.render.text import counted, cut, shown, wrap
@@ -103,7 +103,7 @@ class PageOf(Vertical):
 class BlockersPage(PageOf):
     """Mutable: the rows of the plan that is shown, and their order, which stays while the same nodes are marked."""
 
-    marks = "as if fixed"
+    marks = "assumed fixed"
     _order: tuple[str, ...] = ()
     _marked: frozenset[str] = frozenset()
     rows: tuple[budgets.ToDo, ...] = ()
@@ -122,7 +122,7 @@ class BlockersPage(PageOf):
             self._order, self._marked = (), model.choice.ask.marked
         self.rows = budgets.to_do(view, self._order) if view is not None else ()
         self._order = tuple(row.code for row in self.rows if row.code)
-        self.frame(self.table, model, "● as if fixed: the plan follows" if view is not None else "")
+        self.frame(self.table, model, "● assumed fixed: the plan follows" if view is not None else "")
         sheet = budgets.blockers_sheet(self.rows, view.cluster.observed_at) if view is not None else no_plan(model)
         self.table.show(sheet, model.choice.ask.policy.assume_fixed)
         self.table.set_class(model.stale, "-stale")

@@ -15,9 +15,9 @@ from kubectl_eksdoc.drain.what_if import Preview, WhatIf
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.model.cluster import Cluster, Source
 from kubectl_eksdoc.model.permissions import Permission
-from kubectl_eksdoc.render.drain.by_cause import assumed_fixed, no_longer
-from kubectl_eksdoc.render.drain.verdict import in_brief
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.findings import assumed_fixed, no_longer
+from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.signs import in_brief
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import sentences, shown
 from kubectl_eksdoc.tui.choice import Ask, Choice
@@ -296,7 +296,7 @@ class LearningScreen(Shell):
             self.notify(shown(f"✓ no longer in the way: {said}", Look(ascii=self._opening.ascii)), markup=False)
         if done:
             kept = replace(policy, assume_fixed=policy.assume_fixed - done)
-            self._choose(self.model.choice.with_policy(kept, "what is fixed is taken for fixed no more"))
+            self._choose(self.model.choice.with_policy(kept, "fixed in the cluster, no longer only assumed"))
 
     def _choose(self, choice: Choice, anew: bool = False) -> None:
         if choice.ask == self.model.choice.ask and not anew:

@@ -35,7 +35,7 @@ def why_not(key: Key, model: Model, page: Page) -> str:
         return "the plan is still being made"
     policy = model.choice.ask.policy
     if key.action in ("run", "dry_run") and (policy.assume_fixed or policy.assume_budgets):
-        return "this plan supposes that something is fixed: space on [4] takes that back, then it can be run"
+        return "this plan assumes a cause fixed that is not: space on [4] undoes that, then it can be run"
     if key.action in ("run", "dry_run") and model.view is not None and not model.view.wave_of:
         return "no node in the plan can be drained: [4] says why"
     if key.action == "command" and not model.choice.ask.marked:

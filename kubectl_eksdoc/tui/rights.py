@@ -11,7 +11,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from kubectl_eksdoc.model.permissions import Needs
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.roles import roles
 from kubectl_eksdoc.render.text import shown

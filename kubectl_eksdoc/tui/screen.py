@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from textual import events, on
 from textual.widgets import Input
 
-from kubectl_eksdoc.render.drain.invocation import again
+from kubectl_eksdoc.render.drain.plan import again
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import commands, edits, framed

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.identity import data_age, named
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.text import age, between, counted, duration

@@ -176,11 +176,12 @@ def test_values_that_are_taken_away_are_named() -> None:
 
 def test_versions_that_cannot_be_taken() -> None:
     known = replace(facts(), offered=False, steps=("v1.13.4-eksbuild.1", "v1.14.1-eksbuild.1"))
-    told = [(each.message, each.status) for each in found(planned(known, Asked()), Code.of("addon-version-unfit"))]
+    unfit = found(planned(known, Asked()), Code.of("addon-version-unfit"))
+    told = [(each.message, each.severity, each.status) for each in unfit]
     way = "v1.12.0-eksbuild.1 → v1.13.4-eksbuild.1 → v1.14.1-eksbuild.1"
     assert told == [
-        ("EKS does not offer v1.15.1-eksbuild.1 for Kubernetes 1.33", Status.FAIL),
-        (f"AWS recommends to update vpc-cni one minor version at a time: {way}", Status.PASS),
+        ("EKS does not offer v1.15.1-eksbuild.1 for Kubernetes 1.33", Severity.HIGH, Status.FAIL),
+        (f"AWS recommends to update vpc-cni one minor version at a time: {way}", Severity.INFO, Status.PASS),
     ]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.registry import ALL
 from kubectl_eksdoc.check.way import Here, way
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits
 from kubectl_eksdoc.model.aws.clusters import ClusterVersion, EksCluster
@@ -17,6 +18,7 @@ from kubectl_eksdoc.model.check_needs import Need
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Status
+from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.pods import Calls, Pod
 from kubectl_eksdoc.model.versions import Version
 from tests.builders import NOW, a_cluster, a_node, a_pod
@@ -65,7 +67,8 @@ def a_healthy_cluster(**facts: Any) -> Cluster:
         a_program("kube-proxy-0", f"{IMAGES}/eks/kube-proxy:v1.33.3-eksbuild.4", "DaemonSet/kube-proxy"),
         a_program("aws-node-0", f"{IMAGES}/amazon-k8s-cni:{VPC_CNI}", "DaemonSet/aws-node"),
     ]
-    return a_cluster(**({"nodes": nodes, "pods": pods} | facts))
+    cluster = a_cluster(**({"nodes": nodes, "pods": pods} | facts))
+    return replace(cluster, reads=(*cluster.reads, KindRead(kinds.CRON_JOBS, ReadState.READ)))
 
 
 def healthy(target: str = "1.34", now: str = "1.33", **changed: Any) -> CheckFacts:

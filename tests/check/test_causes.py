@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.causes import AWS, RootCause, among, root_causes
 from kubectl_eksdoc.check.plan import Wish, plan_check
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.asked import NoAws
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.commands import Reach
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject
@@ -66,9 +66,9 @@ def test_one_right_that_is_missing_is_one_cause() -> None:
 
 
 def test_nothing_of_aws_is_one_cause() -> None:
-    why = Unknown("no credentials were found")
+    why = NoAws("no credentials were found")
     blind = [
-        replace(UNFIT, subject=Subject("Addon", name), message=f"whether it fits is not known: {why.why}", missing="it")
+        replace(UNFIT, subject=Subject("Addon", name), message="whether it fits is not known", lacks=(why,))
         for name in ("coredns", "vpc-cni")
     ]
     plan = plan_check(healthy(eks=why), [check(Area.ADDONS, NODES, *blind, STUCK)], Wish())

@@ -15,6 +15,7 @@ from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.plan import Wish, plan_check
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits
+from kubectl_eksdoc.model.aws.clusters import ClusterVersion
 from kubectl_eksdoc.model.aws.machines import NodeGroup
 from kubectl_eksdoc.model.budgets import Budget
 from kubectl_eksdoc.model.check_needs import Need
@@ -87,6 +88,16 @@ def test_the_control_planes_commands_can_be_pasted() -> None:
     )
 
 
+def test_a_version_that_eks_does_not_offer_has_no_command() -> None:
+    listed = tuple(ClusterVersion(each, "STANDARD_SUPPORT", False) for each in ("1.33", "1.34"))
+    told = with_aws(healthy("1.35"), versions=listed)
+    assert the_step(told, "Upgrade the control plane to 1.34").commands
+    later = the_step(told, "Upgrade the control plane to 1.35")
+    assert later.why.startswith("EKS does not offer 1.35") and later.commands == () == later.forms
+    not_listed = with_aws(healthy("1.35"), versions=Unknown("denied"))
+    assert the_step(not_listed, "Upgrade the control plane to 1.35").commands
+
+
 def test_the_way_back_is_named_with_its_seven_days() -> None:
     step = the_step(healthy("1.34"), "Let it run")
     assert "for 7 days" in step.why
@@ -122,6 +133,8 @@ def test_after_the_control_plane_kube_proxy_vpc_cni_and_coredns_come_in_this_ord
     facts = with_aws(healthy(), addons=tuple(Addon(n, "v1.9", "ACTIVE") for n in names), addon_versions=told)
     found = [each.split()[2] for each in titles(facts, Phase.AFTER_CONTROL_PLANE) if each.startswith("Update add-on")]
     assert found == ["kube-proxy", "vpc-cni", "coredns", "aws-ebs-csi-driver"]
+    why = the_step(facts, "Update add-on kube-proxy").why
+    assert "The EKS user guide updates nodes first, and the policy allows both" in why, "where this order differs"
 
 
 def test_vpc_cni_goes_by_every_minor() -> None:

@@ -15,8 +15,11 @@ from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.model.network import Service
+from kubectl_eksdoc.model.workloads import CronJob, Job
 from tests.builders import a_claimed, a_node, a_pod
 from tests.check.healthy import a_healthy_cluster, a_program, found, healthy
+
+CRON = CronJob("shop", "report", "2")
 
 
 def notes(facts: CheckFacts) -> dict[str, Finding]:
@@ -90,6 +93,16 @@ def test_pods_that_may_have_only_the_annotation_of_apparmor_are_not_known() -> N
     old = a_healthy_cluster(pods=[a_pod("web")], nodes=[a_node("old", version="v1.29.1")])
     told = notes(replace(healthy(now="1.32", target="1.34"), cluster=old))["1.34 apparmor-deprecated"]
     assert told.status is Status.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "templates", [{"unread": [kinds.DEPLOYMENTS]}, {"jobs": [Job("shop", "held", "1")]}, {"cron_jobs": [CRON]}]
+)
+def test_templates_without_pods_are_not_known(templates: dict[str, Any]) -> None:
+    note, facts = "1.36 git-repo-volumes", healthy(now="1.35", target="1.36")
+    assert note not in notes(facts)
+    told = notes(replace(facts, cluster=a_healthy_cluster(**templates)))[note]
+    assert (told.status, told.severity) == (Status.UNKNOWN, Severity.INFO)
 
 
 def test_external_addresses_of_services() -> None:

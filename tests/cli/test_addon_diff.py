@@ -103,13 +103,13 @@ def test_values_that_are_none(tmp_path: Path) -> None:
 
 def test_an_addon_that_eks_does_not_manage() -> None:
     ran = run_cli("addon-diff", "karpenter", "--demo")
-    assert ran.code == 4 and "karpenter is no EKS add-on of cluster demo-shop" in ran.err
+    assert ran.code == 2 and "karpenter is no EKS add-on of cluster demo-shop" in ran.err
 
 
 @pytest.mark.parametrize("more", [(), ("--after",)])
 def test_a_name_that_comes_close(more: tuple[str, ...]) -> None:
     ran = run_cli("addon-diff", "vpc-nci", "--demo", *more)
-    assert ran.code == 4 and "vpc-nci is no EKS add-on of cluster demo-shop (did you mean vpc-cni?)" in ran.err
+    assert ran.code == 2 and "vpc-nci is no EKS add-on of cluster demo-shop (did you mean vpc-cni?)" in ran.err
 
 
 def test_a_version_that_is_not_offered() -> None:
@@ -230,6 +230,8 @@ def test_a_conflict_that_is_none_now_is_unknown() -> None:
         (("--explain-conflict", "no file"), "cannot be read"),
         (("--manifest", "x.yaml", "--apply"), "--manifest only looks"),
         (("--manifest", "no file"), "cannot be read"),
+        (("--chart", "no chart"), "no folder of a chart"),
+        (("--chart", "x", "--manifest", "y"), "--manifest and --chart both"),
     ],
 )
 def test_what_explains_does_not_go_with_other_things(words: tuple[str, ...], said: str) -> None:
@@ -267,3 +269,21 @@ def test_a_manifest_says_what_is_applied(tmp_path: Path) -> None:
     messages = [each["message"] for each in found["findings"]]
     assert any("APIService.apiregistration.k8s.io v1beta1.metrics.k8s.io cannot be judged" in each for each in messages)
     assert not any("has more objects than were read" in each for each in messages) and ran.code == 5
+
+
+def test_a_chart_says_what_its_literal_templates_apply(tmp_path: Path) -> None:
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "Chart.yaml").write_text("apiVersion: v2\nname: metrics-server\nversion: 1.0.0\n")
+    (tmp_path / "templates" / "all.yaml").write_text(_RENDERED.partition("---")[0])
+    words = ("addon-diff", "metrics-server", "--demo", "--chart", str(tmp_path), "-o", "json")
+
+    def unread() -> list[str]:
+        said = json.loads(run_cli(*words).out)["findings"]
+        return [each["subject"]["name"] for each in said if each["code"] == "addon-object-unread"]
+
+    fields = json.loads(run_cli(*words).out)["addons"][0]["fields"]
+    assert '.spec.template.spec.containers[name="metrics-server"].image' in {each["path"] for each in fields}
+    assert unread() == []
+    (tmp_path / "templates" / "rbac.yaml").write_text("{{- if .Values.rbac }}\nkind: ClusterRole\n{{- end }}\n")
+    (tmp_path / "charts").mkdir()
+    assert sorted(unread()) == ["charts", "templates/rbac.yaml"] and run_cli(*words).code == 5

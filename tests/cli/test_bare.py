@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.cli.bare import flags_alone
 from kubectl_eksdoc.cli.called import PROG
-from kubectl_eksdoc.cli.main import tree
+from kubectl_eksdoc.cli.commands import help_of, tree
 from kubectl_eksdoc.cli.parser import spelled_out
 
 ALONE = (
@@ -51,3 +51,10 @@ def _said(args: argparse.Namespace) -> dict[str, object]:
 @pytest.mark.parametrize("argv", MORE, ids=str)
 def test_a_word_a_question_or_a_mistake_is_for_the_whole_tree(argv: list[str]) -> None:
     assert flags_alone(argv, PROG) is None
+
+
+def test_the_help_that_loads_no_command_is_that_of_the_whole_tree() -> None:
+    whole, below = tree(), tree().under() or {}
+    assert help_of(()) == whole.format_help()
+    for command in ("drain", "check", "completion"):
+        assert help_of((command,)) == below[command].format_help()

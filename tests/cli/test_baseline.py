@@ -131,9 +131,9 @@ def places(node: Any) -> list[tuple[Any, Any]]:
     return [place for key in keys for place in ((node, key), *places(node[key]))]
 
 
-@pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [31, pytest.param(1, marks=pytest.mark.long)])
 def test_whatever_a_baseline_says_is_compared_or_refused(step: int, tmp_path: Path) -> None:
-    """Each place of a saved plan (each ninth) with another value: never a bug of ours."""
+    """Each place of a saved plan (one of so many) with another value: never a bug of ours."""
     formats = itertools.cycle(("table", "json", "wide", "json", "yaml", "html", "json", "markdown"))
     document = json.loads(Path(saved(tmp_path, cluster=BLOCKED)).read_text(encoding="utf-8"))
     document = {

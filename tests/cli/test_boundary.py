@@ -244,3 +244,25 @@ def test_progress_is_shown_on_a_terminal_only_and_is_gone_at_the_end() -> None:
     shown = err.getvalue()
     assert "\rreading pods: 2,000" in shown
     assert shown.index("\r" + " " * len("reading pods: 2,000") + "\r") < shown.index("context ")
+
+
+@pytest.mark.parametrize(("command", "below"), [("completion", "install"), ("plugins", "link")])
+def test_a_command_that_opens_no_screens_names_what_it_needs(command: str, below: str) -> None:
+    ran = run_cli(command, out=Terminal(), err=Terminal())
+    assert (ran.code, ran.out) == (2, "")
+    first, hint = ran.err.splitlines()
+    assert first == f"error: 'kubectl eksdoc {command}' needs a command" and below in hint
+
+
+@pytest.mark.parametrize(
+    ("line", "prog"),
+    [
+        ("drain plan n --nope x", "drain plan"),
+        ("check --nope", "check"),
+        ("completion install --nope", "completion install"),
+    ],
+)
+def test_a_flag_that_no_command_knows_is_told_with_the_help_of_the_command(line: str, prog: str) -> None:
+    first, hint = run_cli(*line.split()).err.splitlines()
+    assert first.startswith(f"error: --nope is no flag of 'kubectl eksdoc {prog}'")
+    assert hint.startswith(f"More: kubectl eksdoc {prog} --help")

@@ -14,8 +14,8 @@ from kubectl_eksdoc.flows.drain import READS
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.permissions import opt_in_of
-from kubectl_eksdoc.render.check import FORMATS as CHECK_FORMATS
-from kubectl_eksdoc.render.drain import FORMATS
+from kubectl_eksdoc.render.check.report import CheckReport
+from kubectl_eksdoc.render.drain.report import DrainReport
 
 # `kubectl options` of kubectl 1.33, without its logging and profiling flags.
 KUBECTL = """
@@ -43,7 +43,7 @@ def test_every_flag_fills_a_field_and_every_field_of_a_connection_has_its_flag()
 
 
 def test_the_formats_of_o_are_those_of_the_renderers() -> None:
-    assert set(OUTPUTS) == set(FORMATS.formats) | set(CHECK_FORMATS.formats)
+    assert set(OUTPUTS) == set(DrainReport.formats) | set(CheckReport.formats)
 
 
 def test_every_error_has_an_exit_code_that_is_explained() -> None:

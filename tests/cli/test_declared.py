@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.run.limits import Limits
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.options import Declared, agreed, given, options_of, plain, usual
-from kubectl_eksdoc.render.drain.invocation import option_words
+from kubectl_eksdoc.render.drain.plan import option_words
 
 EVERY = [(kind, each) for kind in (DrainPolicy, Limits) for each in options_of(kind)]
 

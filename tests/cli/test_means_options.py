@@ -10,7 +10,7 @@ import pytest
 from kubectl_eksdoc.cli import drain, values
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.render.drain.given import as_given
+from kubectl_eksdoc.render.drain.plan import as_given
 from tests.builders import a_budget, a_node, a_pod, a_workload, pods
 from tests.drain.planning import plan_of
 

@@ -12,7 +12,7 @@ from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.drain.policy import ALL, DEFAULT_EFFORT, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.budgets import Amount
-from kubectl_eksdoc.render.drain.given import as_given
+from kubectl_eksdoc.render.drain.plan import as_given
 from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
 from tests.cli.running import FakeSource, Ran, run_cli
 from tests.cli.test_parsing import parsed

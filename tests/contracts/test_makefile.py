@@ -110,8 +110,12 @@ def test_once():
 
 @pytest.mark.parametrize(
     ("text", "most", "code"),
-    [(ONCE, "1", 0), (ONCE, "", 1), (ONCE.replace("assert before", "assert False"), "1", 1), ("", "1", 1)],
-    ids=["passes alone", "none may", "fails again", "no test failed"],
+    [
+        pytest.param(ONCE, "1", 0, id="passes alone"),
+        pytest.param(ONCE, "", 1, id="none may", marks=pytest.mark.long),
+        pytest.param(ONCE.replace("assert before", "assert False"), "1", 1, id="fails again", marks=pytest.mark.long),
+        pytest.param("", "1", 1, id="no test failed", marks=pytest.mark.long),
+    ],
 )
 def test_what_passes_alone_is_let_through_where_some_may(text: str, most: str, code: int, tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(text, encoding="utf-8")

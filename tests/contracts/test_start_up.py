@@ -115,6 +115,18 @@ def test_a_plan_of_the_demo_loads_no_sdk() -> None:
     assert [name for name in modules if name.startswith(("botocore", "kubectl_eksdoc.aws"))] == []
 
 
+def test_the_list_of_commands_loads_none_of_them() -> None:
+    for line, code, modules in loaded("--help", "-h"):
+        assert code == 0, line
+        ours = {name for name in modules if name.startswith("kubectl_eksdoc.cli.")}
+        assert ours == {f"kubectl_eksdoc.cli.{name}" for name in _FOR_THE_LIST}
+        assert not modules & {"dataclasses", "kubectl_eksdoc.model.connection", *HEAVY}
+    ((_, code, modules),) = loaded("drain --help")
+    assert code == 0 and not modules & {"kubectl_eksdoc.cli.drain", "kubectl_eksdoc.cli.run", "kubectl_eksdoc.drain"}
+
+
+_FOR_THE_LIST = ("bare", "called", "commands", "exits", "main", "parser", "streams")
+
 _SCREENS = """
 import io, json, sys
 from kubectl_eksdoc.cli.main import run

@@ -25,21 +25,12 @@ def texts(path: Path) -> tuple[str, ...]:
 
 def _texts(path: Path) -> Iterator[str]:
     """String literals of more than one word that are no docstrings: what a user may read."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    notes = {
-        id(statement.value)
-        for node in ast.walk(tree)
-        for statement in (getattr(node, "body", None) if isinstance(getattr(node, "body", None), list) else ())
-        if isinstance(statement, ast.Expr)
-    }
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and " " in node.value
-            and id(node) not in notes
-        ):
-            yield node.value
+    docstrings: set[int] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):  # a statement comes before what is in it
+        if isinstance(node, ast.Expr):
+            docstrings.add(id(node.value))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield from () if id(node) in docstrings else (node.value,)
 
 
 def of_knowledge(value: object) -> Iterator[str]:
@@ -71,6 +62,22 @@ def test_findings_are_plain_english() -> None:
     path = PACKAGE / "knowledge" / "findings.json"
     document = json.loads(path.read_text(encoding="utf-8"))
     wrong = [line for text in of_knowledge(document) for line in found(path.name, text)]
+    assert wrong == []
+
+
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+MOST_PAGES, MOST_WORDS, README_LINES = 35, 35_000, 150
+
+
+def test_pages_are_few_and_short() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in PAGES]
+    assert len(PAGES) <= MOST_PAGES
+    assert sum(len(text.split()) for text in texts) <= MOST_WORDS
+    assert len(texts[0].splitlines()) <= README_LINES
+
+
+def test_pages_are_plain_english() -> None:
+    wrong = [line for path in PAGES for line in found(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))]
     assert wrong == []
 
 

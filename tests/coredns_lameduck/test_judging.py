@@ -418,6 +418,21 @@ def test_nobody_is_told_to_update_to_what_is_older(version: str) -> None:
     assert ("--resolve-conflicts OVERWRITE" in remedy.command) is newer
 
 
+@pytest.mark.parametrize(
+    ("manager", "said", "overwrites"),
+    [("eks", "EKS has set this probe itself", False), ("kubectl-edit", "and kubectl-edit has changed it", True)],
+)
+def test_only_a_probe_that_another_client_owns_is_reset(manager: str, said: str, overwrites: bool) -> None:
+    """As addon-diff judges every field: by its owners."""
+    doc = deployment(container={"readinessProbe": {"tcpSocket": {"port": 53}}})
+    probe = {'k:{"name":"coredns"}': {"f:readinessProbe": {"f:tcpSocket": {"f:port": {}}}}}
+    fields = {"f:spec": {"f:template": {"f:spec": {"f:containers": probe}}}}
+    entry = {"manager": manager, "operation": "Apply", "apiVersion": "apps/v1", "fieldsV1": fields}
+    doc["metadata"]["managedFields"] = [{**entry, "fieldsType": "FieldsV1"}]
+    (remedy,) = findings(facts(doc=doc, addon=a_side({})))["dns-readiness-asks-health"].remedy
+    assert said in remedy.text and ("OVERWRITE" in remedy.command) is overwrites
+
+
 def test_managed_groups_drain_spot_nodes_themselves() -> None:
     made = on_spot(**{"eks.amazonaws.com/capacityType": "SPOT", "eks.amazonaws.com/nodegroup": "g"})
     found = plan_dns(made)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.coredns_lameduck.deployed import inside, logs_of
+from kubectl_eksdoc.coredns_lameduck.deployed import Notices, inside, logs_of, notices_of
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
 from kubectl_eksdoc.model.asked import Absent
 from kubectl_eksdoc.model.codes import Code
@@ -26,6 +26,7 @@ from tests.coredns_lameduck.made import (
     without,
 )
 from tests.coredns_lameduck.test_judging import SPOT, UNHEARD, findings, on_spot
+from tests.interruption.healthy import an_install, planned
 
 
 def test_auto_mode_without_a_node_needs_no_core_dns() -> None:
@@ -101,3 +102,27 @@ def test_each_zone_has_its_nodes_and_its_pods() -> None:
         ("a", 3, 1, 1, 1),
         ("b", 1, 1, 0, 0),
     ]
+
+
+@pytest.mark.parametrize(
+    ("version", "missing", "moves"),
+    [
+        ("1.5.0", "queue", "no node; Karpenter keeps running and retries the queue by itself"),
+        ("1.3.0", "queue", "no node; Karpenter, older than v1.4.0, starts again until it can read the queue"),
+        ("", "queue", "no node; whether Karpenter restarts is unknown, as its version is"),
+        ("1.5.0", "rule", "no node"),
+        ("1.5.0", "setting", "no node; the new setting rolls out Karpenter's Deployment"),
+    ],
+)
+def test_what_the_fix_of_the_queue_restarts_depends_on_what_is_missing(version: str, missing: str, moves: str) -> None:
+    """As `interruption` says of the same Karpenter."""
+    plan = {
+        "setting": lambda: planned(an_install(version, variable=Absent("it has no such variable"))),
+        "queue": lambda: planned(an_install(version), queue=Absent("SQS has none of this name")),
+        "rule": lambda: planned(an_install(version), rules=()),
+    }[missing]()
+    told = notices_of(plan)
+    assert isinstance(told, Notices) and not told.heard and told.moves == moves
+    assert plan_dns(on_spot(notices=told)).steps[-1].moves == moves
+    keeps = "Karpenter keeps running" in " ".join(each.what for each in plan.links)
+    assert keeps is (missing == "queue" and version == "1.5.0")

@@ -6,8 +6,8 @@ import pytest
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.verdict import estimate_lines
-from kubectl_eksdoc.render.drain.view import DrainView
 from tests.builders import a_budget, a_cluster, a_job, a_pod, a_workload, pods
 from tests.drain.planning import codes, plan_of
 

@@ -16,9 +16,12 @@ from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.host.saved import read_baseline
 from kubectl_eksdoc.model.baseline import Baseline
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.render.drain import Look, render
+from kubectl_eksdoc.render.drain.report import DrainReport
+from kubectl_eksdoc.render.look import Look
 from tests.render.comparisons import NOW, OPTIONS, a_compared_view
 from tests.render.plans import CLUSTER, PLAN, a_view, an_empty_plan
+
+render = DrainReport.render
 
 TEXT = render(a_view(NOW, options=OPTIONS), "json", Look())
 

@@ -18,12 +18,11 @@ from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.host.saved import is_snapshot, read_earlier
 from kubectl_eksdoc.model.documents import IMDS_PROBE, UPGRADE_CHECK
 from kubectl_eksdoc.model.earlier import Earlier
-from kubectl_eksdoc.render.check import FORMATS
 from kubectl_eksdoc.render.look import Look
 from tests.render.check.checked import SKEW, STUCK, accepted, usual, view
 
 SEEN = view(usual(SKEW, STUCK), Wish(suppressions=(accepted(STUCK),)))
-TEXT = FORMATS.render(SEEN, "json", Look())
+TEXT = SEEN.render("json", Look())
 
 
 def read(text: str | bytes, folder: Path, kind: str = UPGRADE_CHECK) -> Earlier:
@@ -41,7 +40,7 @@ def refusal(text: str | bytes, folder: Path, kind: str = UPGRADE_CHECK) -> str:
 
 @pytest.mark.parametrize("output", ["json", "yaml"])
 def test_an_answer_is_read_back_as_it_was_made(output: str, tmp_path: Path) -> None:
-    plan, found = SEEN.plan, read(FORMATS.render(SEEN, output, Look()), tmp_path)
+    plan, found = SEEN.plan, read(SEEN.render(output, Look()), tmp_path)
     cluster = plan.facts.cluster
     assert found.findings == tuple(map(outline_of, plan.findings))
     assert found.suppressed == tuple(outline_of(each.finding) for each in plan.suppressed) != ()
@@ -161,7 +160,7 @@ def test_arbitrary_json_in_place_of_its_parts(parts: dict[str, Any], whole: bool
 @pytest.mark.parametrize("output", ["json", "yaml"])
 def test_whatever_is_done_to_its_bytes(output: str, tmp_path: Path) -> None:
     chance = random.Random(output)
-    data = FORMATS.render(view(), output, Look()).encode()
+    data = view().render(output, Look()).encode()
     added = (b'"', b"{", b"]", b"null", b"\xff", b"9" * 400, b"1e999", b"*a ", b"&a ")
     for _ in range(50):
         changed = bytearray(data)

@@ -63,7 +63,7 @@ def test_failed_and_deferred_plans_are_known_as_such(tmp_path: Path) -> None:
 
 
 def test_addons_of_other_resources_are_seen(tmp_path: Path) -> None:
-    by_type = a_change(an_addon(), an_addon(), "update", address="awscc_eks_addon.a", type="awscc_eks_addon")
+    by_type = a_change(an_addon(), None, "delete", address="awscc_eks_addon.a", type="awscc_eks_addon")
     idle = a_change(an_addon(), an_addon(), "no-op", address="awscc_eks_addon.b", type="awscc_eks_addon")
     control = "aws_cloudcontrolapi_resource"
     named = a_change({"type_name": "AWS::EKS::Addon"}, None, "delete", address=f"{control}.c", type=control)

@@ -9,10 +9,12 @@ from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.host.saved import baseline_of
 from kubectl_eksdoc.in_cluster import needed
-from kubectl_eksdoc.render.drain import DrainView, render
-from kubectl_eksdoc.render.drain.given import as_given
+from kubectl_eksdoc.render.drain.plan import as_given
+from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.look import Look
 from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
+
+render = DrainReport.render
 
 
 def a_document(**policy: Any) -> dict[str, Any]:
@@ -22,7 +24,7 @@ def a_document(**policy: Any) -> dict[str, Any]:
     cluster = a_cluster(nodes=nodes, pods=pods)
     plan = make_plan(cluster, nodes[:2], allowed)
     given = as_given(Targeting(nodegroups=("blue",)), allowed)
-    found: dict[str, Any] = json.loads(render(DrainView(plan, cluster, given), "json", Look()))
+    found: dict[str, Any] = json.loads(render(DrainReport(plan, cluster, given), "json", Look()))
     return found
 
 

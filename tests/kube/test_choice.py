@@ -155,7 +155,9 @@ def test_no_kubeconfig_at_all(tmp_path: Path) -> None:
         choose(Connection(), places(tmp_path))
     missing = tmp_path / ".kube" / "config"
     assert caught.value.message == f"no cluster to talk to: {missing} does not exist, so there are no contexts"
-    assert "aws eks update-kubeconfig" in caught.value.hint and "--demo" in caught.value.hint
+    assert "aws eks update-kubeconfig" in caught.value.hint
+    # A whole command: the one that was typed need not have --demo (drain run, resume, status).
+    assert caught.value.hint.endswith(": kubectl eksdoc check --demo") and "--snapshot" not in caught.value.hint
 
 
 def test_no_current_context(tmp_path: Path, two: tuple[str, str]) -> None:

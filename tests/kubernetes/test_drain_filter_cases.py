@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.kubernetes import drain_filters as filters
-from kubectl_eksdoc.kubernetes.disruption_targets import End, Left, Limits, Unreadable, Waiting, has_left, look, pause
 from kubectl_eksdoc.kubernetes.drain_filters import (
     Asked,
     Decision,
@@ -42,14 +40,13 @@ from tests.fakes.kubectl import (
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 
-OUTSIDE: Mapping[str, str] = {}
-"""Cases that no rule answers, with the reason: none."""
-
 CASES = raw_facts.cases("drain-filters")
+OUTSIDE = {c["source"]: "runs wait by the events of a watch" for c in CASES if c["about"] == "wait-for-delete"}
+"""Cases that no rule answers, with the reason."""
+
 RUN = [c for c in CASES if c["source"] not in OUTSIDE]
 COUNTS = {
     "drain": 34,
-    "wait-for-delete": 6,
     "filter-chain": 4,
     "delete-or-evict": 4,
     "skip-deleted": 3,
@@ -163,12 +160,10 @@ def body(removal: Removal) -> dict[str, Any]:
     }
 
 
-def seen(pod: Pod, raw: Mapping[str, Any], what: str) -> Pod | Unreadable | None:
+def seen(pod: Pod, raw: Mapping[str, Any], what: str) -> Pod | None:
     """What a read finds under the pod's name, in the words of the table."""
     if what == "not found":
         return None
-    if what == "other error":
-        return Unreadable("boom")
     meta = dict(raw["metadata"])
     if what == "other uid":
         meta["uid"] = f"not-{pod.uid}"
@@ -181,62 +176,16 @@ def seen(pod: Pod, raw: Mapping[str, Any], what: str) -> Pod | Unreadable | None
     return raw_facts.pod({**raw, "metadata": meta})
 
 
-def in_seconds(given: Mapping[str, Any], key: str) -> datetime | None:
-    return NOW + timedelta(seconds=given[key]) if key in given else None
-
-
-def waited(given: Mapping[str, Any]) -> tuple[Waiting, datetime]:
-    """kubectl's waiting in virtual time: how it ended and when. The table's last reads are repeated for ever."""
-    options, raws = given["options"], {raw_facts.pod(raw).key: raw for raw in given["pods"]}
-    limits = Limits(
-        timedelta(seconds=options["intervalSeconds"]),
-        in_seconds(options, "timeoutSeconds"),
-        in_seconds(options, "contextTimeoutSeconds"),
-    )
-    waiting, now = Waiting(tuple(raw_facts.pod(raw) for raw in raws.values())), NOW
-    for number in range(1000):
-        answers = given["getPod"][min(number, len(given["getPod"]) - 1)]
-        reads = {pod.key: seen(pod, raws[pod.key], answers[pod.name]) for pod in waiting.pods}
-        # The table tells ages by the clock of its start.
-        waiting = look(waiting, reads, NOW, options["skipWaitForDeleteTimeoutSeconds"])
-        if waiting.end is not None:
-            return waiting, now
-        paused = pause(now, limits)
-        now = paused.until
-        if paused.end is not None:
-            return replace(waiting, end=paused.end), now
-    raise AssertionError("it waits for ever")
-
-
-@about("wait-for-delete")
-def test_waiting_ends_when_upstreams_does(case: dict[str, Any]) -> None:
-    given, expect = case["given"], case["expect"]
-    ended, at = waited(given)
-    assert bool(ended.pods) == expect["pendingPods"]
-    ends = {
-        None: {End.ALL_LEFT},
-        "DeadlineExceeded": {End.TIMED_OUT},
-        "any": {End.CANCELLED, End.READ_FAILED},
-    }
-    assert ended.end in ends[expect["error"]]
-    assert (ended.error == "boom") == (ended.end is End.READ_FAILED)
-    if "returnsBeforeSeconds" in expect:
-        assert at < NOW + timedelta(seconds=expect["returnsBeforeSeconds"])
-
-
 @about("namespace-terminating")
 def test_a_pod_of_a_namespace_that_goes_is_asked_until_it_is_marked(case: dict[str, Any]) -> None:
     given, expect = case["given"], case["expect"]
     server, options, raw = given["server"], given["options"], given["pods"][0]
-    answer, deadline = server["evictionAnswer"], in_seconds(options, "timeoutSeconds")
-    assert deadline is not None
+    answer, deadline = server["evictionAnswer"], NOW + timedelta(seconds=options["timeoutSeconds"])
     pod = current = raw_facts.pod(raw)
     reads, now, error = list(server["getPod"]), NOW, None
 
     def read() -> Pod | None:
-        found = seen(pod, raw, reads.pop(0) if len(reads) > 1 else reads[0])
-        assert not isinstance(found, Unreadable)
-        return found
+        return seen(pod, raw, reads.pop(0) if len(reads) > 1 else reads[0])
 
     while (step := after_eviction(answer["code"], [answer["cause"]], current.deleting)) is Next.RETRY:
         now += timedelta(seconds=options["evictErrorRetryDelaySeconds"])
@@ -245,7 +194,8 @@ def test_a_pod_of_a_namespace_that_goes_is_asked_until_it_is_marked(case: dict[s
             break
         current = read() or current
     assert (step is Next.WAIT) == (error is None)
-    assert error is not None or has_left(pod, read(), now) is Left.GONE
+    left = read()
+    assert error is not None or left is None or left.uid != pod.uid
     assert error == expect["error"]
 
 
@@ -287,4 +237,4 @@ def test_every_case_is_run() -> None:
         assert len({c["source"] for c in cases}) == len(cases)
         assert dict(Counter(c["about"] for c in run)) == counts, "a kind of case that no test here runs"
     assert {c["source"] for c in CASES} - {c["source"] for c in RUN} == set(OUTSIDE)
-    assert (len(CASES), len(RUN), len(OUTSIDE), len(CORDON)) == (56, 56, 0, 16)
+    assert (len(CASES), len(RUN), len(OUTSIDE), len(CORDON)) == (56, 50, 6, 16)

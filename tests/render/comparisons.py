@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.earlier import FindingOutline
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
-from kubectl_eksdoc.render.drain import DrainView
+from kubectl_eksdoc.render.drain.report import DrainReport
 from tests.builders import ago
 from tests.render.plans import (
     CACHE,
@@ -108,7 +108,7 @@ ELSEWHERE = replace(CLUSTER.identity, context="prod-europe", cluster="", region=
 """What is known of it does not tell whether it is the same cluster."""
 
 
-def a_compared_view(baseline: Baseline = BASELINE, **more: object) -> DrainView:
+def a_compared_view(baseline: Baseline = BASELINE, **more: object) -> DrainReport:
     comparison = compare(baseline, CLUSTER, NOW, OPTIONS)
     fields: dict[str, object] = {"options": OPTIONS, "comparison": comparison} | more
     return a_view(NOW, **fields)

@@ -15,7 +15,7 @@ from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Sub
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.nodes import COMPUTE_TYPE, NODE_POOL
 from kubectl_eksdoc.model.pods import Pod
-from kubectl_eksdoc.render.drain import DrainView
+from kubectl_eksdoc.render.drain.report import DrainReport
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_workload, ago
 
 OPTIONS = {"nodegroup": ["blue"], "partial": True, "accept-unknown": ["only-backend"]}
@@ -82,10 +82,10 @@ def a_finding(
     return Finding(code, severity, status, subject, message, evidence, remedy, missing)
 
 
-def a_view(plan: DrainPlan | None = None, cluster: Cluster | None = None, **more: object) -> DrainView:
+def a_view(plan: DrainPlan | None = None, cluster: Cluster | None = None, **more: object) -> DrainReport:
     """The whole plan by hand unless told otherwise; its tool version never changes."""
     fields: dict[str, object] = {"options": OPTIONS, "tool_version": "1.2.3"} | more
-    return DrainView(plan or PLAN, cluster or CLUSTER, **fields)  # type: ignore[arg-type]
+    return DrainReport(plan or PLAN, cluster or CLUSTER, **fields)  # type: ignore[arg-type]
 
 
 def an_empty_plan(**more: object) -> DrainPlan:

@@ -11,7 +11,7 @@ from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.moments import Happened, Moment
 from kubectl_eksdoc.drain.run.record import Record, Waiting
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.render.rehearsal import RecordView
+from kubectl_eksdoc.render.rehearsal.report import RehearsalReport
 from tests.builders import a_pod
 from tests.render.plans import CLUSTER, OPTIONS, PLAN, SPOT, WEB
 
@@ -64,10 +64,12 @@ def a_rehearsal(
     return Record(plan, moments, ended_s, pending, undone or {})
 
 
-def a_rehearsal_view(rehearsal: Record | None = None, cluster: Cluster | None = None, **more: object) -> RecordView:
+def a_rehearsal_view(
+    rehearsal: Record | None = None, cluster: Cluster | None = None, **more: object
+) -> RehearsalReport:
     """The one in which all goes well unless told otherwise; its tool version never changes."""
     fields: dict[str, object] = {"options": OPTIONS, "tool_version": "1.2.3"} | more
-    return RecordView(rehearsal or WELL, cluster or BEFORE, **fields)  # type: ignore[arg-type]
+    return RehearsalReport(rehearsal or WELL, cluster or BEFORE, **fields)  # type: ignore[arg-type]
 
 
 def as_planned(late_s: float = 0.0) -> tuple[Moment, ...]:

@@ -15,14 +15,16 @@ import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.drain.comparison.changes import Change, Figure, Measure
 from kubectl_eksdoc.drain.comparison.comparing import compare, outline
 from kubectl_eksdoc.model.baseline import Baseline, Outline
-from kubectl_eksdoc.render.drain import FORMATS, Look, render
-from kubectl_eksdoc.render.drain.comparison.words import FIGURES, FINDING, figure_change
+from kubectl_eksdoc.render.drain.comparison import FIGURES, FINDING, figure_change
+from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.result import PlanResult
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.look import Look
 from tests.reading import printed, yaml_of
 from tests.render.comparisons import BASELINE, BEFORE, ELSEWHERE, NOW, OPTIONS, a_compared_view
 from tests.render.plans import CLUSTER, a_view
 from tests.render.test_golden import check_golden
+
+render = DrainReport.render
 
 GOLDEN = Path(__file__).parent / "golden_compared"
 
@@ -41,7 +43,7 @@ CASES = {
 JUDGE = jsonschema.Draft202012Validator(schemas.load("DrainPlan"))
 
 
-def document(view: DrainView) -> Any:
+def document(view: DrainReport) -> Any:
     return printed(PlanResult.of(view))
 
 
@@ -57,7 +59,7 @@ def test_golden(name: str) -> None:
 
 
 def test_every_format_has_a_golden_file_and_no_file_is_left_over() -> None:
-    assert {fmt for fmt, _ in CASES.values()} == set(FORMATS.formats)
+    assert {fmt for fmt, _ in CASES.values()} == set(DrainReport.formats)
     assert {path.name for path in GOLDEN.iterdir()} == set(CASES)
 
 

@@ -19,15 +19,18 @@ from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.model.budgets import Amount
-from kubectl_eksdoc.render.drain import FORMATS, DrainView, Look, render
-from kubectl_eksdoc.render.drain.course import course, new_names
+from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.result import PlanResult
+from kubectl_eksdoc.render.drain.verdict import course, new_names
+from kubectl_eksdoc.render.look import Look
 from tests.reading import printed
 from tests.render.plans import CLUSTER, HEADROOM, SPOT, WEB, a_target, a_view, an_empty_plan
 from tests.render.test_golden import check_golden
 from tests.render.test_same_rows import check_same_rows, check_wide_has_all
 from tests.render.test_schema import complaints
 from tests.render.test_width import too_wide
+
+render = DrainReport.render
 
 GOLDEN = Path(__file__).parent / "golden_surge"
 
@@ -79,11 +82,11 @@ PLAN = DrainPlan(
 )
 
 
-def document(view: DrainView) -> Any:
+def document(view: DrainReport) -> Any:
     return printed(PlanResult.of(view))
 
 
-def surging(**more: object) -> DrainView:
+def surging(**more: object) -> DrainReport:
     return a_view(replace(PLAN, **more), options=OPTIONS)  # type: ignore[arg-type]
 
 
@@ -94,7 +97,7 @@ def test_golden(name: str) -> None:
 
 
 def test_every_format_has_a_golden_file_and_no_file_is_left_over() -> None:
-    assert {fmt for fmt, _ in CASES.values()} == set(FORMATS.formats)
+    assert {fmt for fmt, _ in CASES.values()} == set(DrainReport.formats)
     assert {path.name for path in GOLDEN.iterdir()} == set(CASES)
 
 
@@ -199,7 +202,7 @@ def test_the_orders_tried_are_in_the_document_the_chosen_one_first() -> None:
 )
 def test_the_demo_under_each_flag_in_every_format(policy: DrainPolicy) -> None:
     cluster, plan = plan_drain(DemoReader(), Targeting(nodegroups=("blue", "green")), policy)
-    view = DrainView(plan, cluster, {"nodegroup": ["blue", "green"]})
+    view = DrainReport(plan, cluster, {"nodegroup": ["blue", "green"]})
     assert complaints(document(view)) == []
     check_same_rows(view)
     check_wide_has_all(view)

@@ -13,11 +13,14 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.render.drain import Look, render
+from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.encode import plain_value, to_json, to_yaml
 from kubectl_eksdoc.render.events import NUMBER
+from kubectl_eksdoc.render.look import Look
 from tests.reading import yaml_of
 from tests.render.plans import a_view
+
+render = DrainReport.render
 
 ROOT = Path(__file__).parents[2]
 
@@ -91,10 +94,11 @@ def test_nothing_that_json_does_not_have() -> None:
 
 LOADED = """
 import sys
-from kubectl_eksdoc.render.drain import Look, render
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.drain.report import DrainReport
 from tests.render.plans import a_view
 for format in sys.argv[1:]:
-    render(a_view(), format, Look())
+    a_view().render(format, Look())
     print(format, *sorted({"tabulate", "yaml"} & set(sys.modules)))
 """
 

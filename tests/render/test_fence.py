@@ -11,13 +11,15 @@ from kubectl_eksdoc.drain.outcome import Eviction, TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.render.drain import DrainView, Look, render
-from kubectl_eksdoc.render.drain.fence import BALANCERS, fence, not_drained
+from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.result import PlanResult
-from kubectl_eksdoc.render.drain.steps import steps
+from kubectl_eksdoc.render.drain.steps import BALANCERS, fence, not_drained, steps
+from kubectl_eksdoc.render.look import Look
 from tests.builders import a_node
 from tests.reading import printed
 from tests.render.plans import CLUSTER, WEB, a_target, a_view, an_empty_plan
+
+render = DrainReport.render
 
 GROUP = "eks.amazonaws.com/nodegroup"
 BLUE = tuple(a_node(name, group="blue", labels={"zone": zone}) for name, zone in (("a", "1"), ("b", "1"), ("c", "2")))
@@ -25,7 +27,7 @@ RED = tuple(a_node(name, group="red", labels={"zone": "1"}) for name in ("x", "y
 LIVE = replace(CLUSTER, source=Source.LIVE, nodes=(*BLUE, *RED))
 
 
-def document(view: DrainView) -> Any:
+def document(view: DrainReport) -> Any:
     return printed(PlanResult.of(view))
 
 
@@ -93,7 +95,7 @@ def test_many_names_are_piped() -> None:
     assert step.text == "drain run cordons all 101 targets before the first eviction; to do it by hand"
 
 
-def with_verdicts(*verdicts: TargetVerdict) -> DrainView:
+def with_verdicts(*verdicts: TargetVerdict) -> DrainReport:
     plan = a_plan(*BLUE[: len(verdicts)])
     targets = tuple(
         replace(target, verdict=verdict, order=n if verdict is TargetVerdict.DRAINS else 0)

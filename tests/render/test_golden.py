@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.render.drain import FORMATS, Look, render
+from kubectl_eksdoc.render.drain.report import DrainReport
+from kubectl_eksdoc.render.look import Look
 from tests.render.plans import a_view
+
+render = DrainReport.render
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -40,5 +43,5 @@ def test_golden(name: str) -> None:
 
 
 def test_every_format_has_a_golden_file_and_no_file_is_left_over() -> None:
-    assert {fmt for fmt, _ in CASES.values()} == set(FORMATS.formats)
+    assert {fmt for fmt, _ in CASES.values()} == set(DrainReport.formats)
     assert {path.name for path in GOLDEN.iterdir()} == set(CASES)

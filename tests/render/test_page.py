@@ -17,17 +17,20 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import Eviction, TargetVerdict
-from kubectl_eksdoc.render.drain import DrainView, Look, render
-from kubectl_eksdoc.render.drain.groups import grouped
-from kubectl_eksdoc.render.drain.page.tables import MOST_PODS
-from kubectl_eksdoc.render.drain.page.timeline import MOST_BARS, gantt, over_time
+from kubectl_eksdoc.render.drain.findings import grouped
+from kubectl_eksdoc.render.drain.page import MOST_PODS
+from kubectl_eksdoc.render.drain.report import DrainReport
+from kubectl_eksdoc.render.drain.timeline import MOST_BARS, gantt, over_time
 from kubectl_eksdoc.render.drain.verdict import NO_TIMES
 from kubectl_eksdoc.render.html import Html, el, table, text
+from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.tables import Column
 from tests.builders import a_node, a_pod
 from tests.render.plans import a_target, a_view, an_empty_plan
 from tests.render.test_recorded import LARGE, view_of
 from tests.render.test_safety import NASTY, TRICKS, a_hostile_view
+
+render = DrainReport.render
 
 EMPTY = {"meta", "rect", "line", "br", "input"}
 
@@ -74,7 +77,7 @@ class Page(HTMLParser):
         return re.sub(r"\s+", " ", "".join(self.words))
 
 
-def read(view: DrainView, look: Look | None = None) -> Page:
+def read(view: DrainReport, look: Look | None = None) -> Page:
     page = Page()
     page.feed(render(view, "html", look or Look()))
     return page.done()
@@ -163,7 +166,7 @@ def test_waves_are_told_apart() -> None:
     assert said.index("Wave 1") < said.index("Wave 2") and "all goes well" in said
 
 
-def a_view_of_many(nodes: int, waves: int) -> DrainView:
+def a_view_of_many(nodes: int, waves: int) -> DrainReport:
     """Of two groups in turn; a wave takes ten seconds."""
     names = [f"n-{n}" for n in range(nodes)]
     targets = tuple(
@@ -235,7 +238,7 @@ def test_headroom_is_drawn_on_the_axis_of_the_run_and_only_where_it_is_known() -
     assert over_time(a_view(an_empty_plan(budgets=(replace(cache, over_time=()),)))) == ""
 
 
-def shape(view: DrainView) -> list[tuple[str, tuple[str, ...]]]:
+def shape(view: DrainReport) -> list[tuple[str, tuple[str, ...]]]:
     page = read(view)
     assert page.broken == []
     return [(tag, tuple(sorted(attributes))) for tag, attributes in page.tags]

@@ -14,11 +14,14 @@ from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.host.archives.snapshot import SnapshotReader
-from kubectl_eksdoc.render.drain import DrainView, Look, render
+from kubectl_eksdoc.render.drain.report import DrainReport
+from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.session.ports import ClusterReader
 from tests.render.test_same_rows import check_same_rows, check_wide_has_all
 from tests.render.test_schema import complaints
 from tests.render.test_width import too_wide
+
+render = DrainReport.render
 
 CLUSTERS = Path(__file__).parents[1] / "data" / "clusters"
 
@@ -33,34 +36,34 @@ GITHUB_TAKES = 65_536
 
 
 @cache
-def view_of(name: str) -> DrainView:
+def view_of(name: str) -> DrainReport:
     cluster, plan = plan_drain(READERS[name](), Targeting(nodegroups=("blue",)), DrainPolicy())
-    return DrainView(plan, cluster, {"nodegroup": ["blue"]})
+    return DrainReport(plan, cluster, {"nodegroup": ["blue"]})
 
 
 LARGE = pytest.param("medium", marks=pytest.mark.long)
 
 
 @pytest.fixture(params=["demo", "small-traps", "rich", LARGE])
-def view(request: pytest.FixtureRequest) -> DrainView:
+def view(request: pytest.FixtureRequest) -> DrainReport:
     return view_of(request.param)
 
 
-def test_the_document_is_valid_and_always_the_same(view: DrainView) -> None:
+def test_the_document_is_valid_and_always_the_same(view: DrainReport) -> None:
     text = render(view, "json", Look())
     assert complaints(json.loads(text)) == []
-    again = DrainView(view.plan, view.cluster, view.options)
+    again = DrainReport(view.plan, view.cluster, view.options)
     assert render(again, "json", Look()) == text
 
 
-def test_blockers_are_the_findings_that_fail_and_skipped_the_targets_without_an_order(view: DrainView) -> None:
+def test_blockers_are_the_findings_that_fail_and_skipped_the_targets_without_an_order(view: DrainReport) -> None:
     doc: Any = json.loads(render(view, "json", Look()))
     assert doc["blockers"] == [f for f in doc["findings"] if f["status"] == "fail"]
     assert [s["node"] for s in doc["skipped"]] == [t["name"] for t in doc["targets"] if t["order"] is None]
     assert doc["rounds"] == max((e["round"] for e in doc["evictions"]), default=0)
 
 
-def test_wide_has_everything(view: DrainView) -> None:
+def test_wide_has_everything(view: DrainReport) -> None:
     check_wide_has_all(view)
 
 
@@ -70,18 +73,18 @@ def test_every_text_has_the_same_rows(name: str) -> None:
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_the_table_fits(view: DrainView, width: int) -> None:
+def test_the_table_fits(view: DrainReport, width: int) -> None:
     assert too_wide(view, Look(width=width)) == []
 
 
-def test_a_ticket_fits_into_an_issue(view: DrainView) -> None:
+def test_a_ticket_fits_into_an_issue(view: DrainReport) -> None:
     """And says what it leaves out for that: medium has 632 evictions."""
     ticket = render(view, "markdown", Look())
     assert len(ticket) <= GITHUB_TAKES
     assert ("more evictions; all of them are in `-o json`" in ticket) == (len(view.plan.evictions) > 200)
 
 
-def test_each_eviction_is_while_its_node_is_under_way(view: DrainView) -> None:
+def test_each_eviction_is_while_its_node_is_under_way(view: DrainReport) -> None:
     doc: Any = json.loads(render(view, "json", Look()))
     begun = {target["name"]: target["startSeconds"] for target in doc["targets"]}
     done = {target["name"]: target["doneSeconds"] for target in doc["targets"]}

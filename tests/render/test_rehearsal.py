@@ -19,13 +19,15 @@ from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.record import Record, Waiting
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.render.rehearsal import FORMATS, Look, RecordView, render
-from kubectl_eksdoc.render.rehearsal.table import NOT_SHOWN, NOTHING_DIFFERS, differences, verdict
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.rehearsal.report import NOT_SHOWN, NOTHING_DIFFERS, RehearsalReport, differences, verdict
 from tests.builders import a_node
 from tests.render.plans import an_empty_plan
 from tests.render.rehearsals import BADLY, TIMED, WELL, a_rehearsal, a_rehearsal_view, as_planned, at
 from tests.render.test_encode import loaded
 from tests.render.test_safety import LOOKS, NASTY, PAINT, unsafe_signs
+
+render = RehearsalReport.render
 
 TEXTS = ("table", "wide", "markdown")
 
@@ -152,7 +154,7 @@ def test_pods_that_waited_before_are_those_without_a_node_in_the_cluster() -> No
     }
 
 
-@pytest.mark.parametrize("fmt", FORMATS.formats)
+@pytest.mark.parametrize("fmt", RehearsalReport.formats)
 def test_a_plan_that_drains_nothing_can_be_shown(fmt: str) -> None:
     text = render(a_rehearsal_view(a_rehearsal((), 0.0, plan=an_empty_plan())), fmt, Look())
     assert text.endswith("\n")
@@ -179,7 +181,7 @@ def test_a_format_that_is_none_is_refused() -> None:
 
 
 @cache
-def many() -> RecordView:
+def many() -> RehearsalReport:
     """A hundred nodes, a hundred pods that wait, and moments for more than a ticket has room for."""
     first = next(target for target in TIMED.targets if target.order)
     targets = tuple(replace(first, order=n, node=a_node(f"node-{n:03}")) for n in range(1, 101))
@@ -207,7 +209,7 @@ def test_a_ticket_is_not_longer_than_github_takes() -> None:
 @pytest.mark.parametrize(
     "made", [a_rehearsal_view, lambda: a_rehearsal_view(BADLY), many], ids=["well", "badly", "many"]
 )
-def test_no_line_is_wider_than_the_terminal(made: Callable[[], RecordView], width: int, ascii_only: bool) -> None:
+def test_no_line_is_wider_than_the_terminal(made: Callable[[], RehearsalReport], width: int, ascii_only: bool) -> None:
     view = made()
     look = Look(width=width, ascii=ascii_only)
     lines = render(view, "table", look).splitlines()
@@ -216,12 +218,12 @@ def test_no_line_is_wider_than_the_terminal(made: Callable[[], RecordView], widt
     assert PAINT.sub("", coloured).splitlines() == lines
 
 
-@pytest.mark.parametrize("fmt", FORMATS.formats)
+@pytest.mark.parametrize("fmt", RehearsalReport.formats)
 def test_ascii_is_ascii(fmt: str) -> None:
     assert render(a_rehearsal_view(BADLY), fmt, Look(ascii=True)).isascii()
 
 
-def a_hostile_view(text: str) -> RecordView:
+def a_hostile_view(text: str) -> RehearsalReport:
     """`text` in every name and every word of a server's."""
     first = next(target for target in TIMED.targets if target.order)
     plan = replace(TIMED, targets=(replace(first, node=replace(first.node, name=text)),))
@@ -240,14 +242,14 @@ def check(text: str, fmt: str, look: Look) -> None:
     assert out.encode("ascii" if look.ascii else "utf-8")
 
 
-@pytest.mark.parametrize("fmt", FORMATS.formats)
+@pytest.mark.parametrize("fmt", RehearsalReport.formats)
 def test_names_of_a_dump_do_not_move_the_cursor(fmt: str) -> None:
     for text, look in zip(NASTY, itertools.cycle(LOOKS), strict=False):
         check(f"a{text}b", fmt, look)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("fmt", FORMATS.formats)
+@pytest.mark.parametrize("fmt", RehearsalReport.formats)
 @pytest.mark.parametrize("text", NASTY)
 def test_names_of_a_dump_do_not_move_the_cursor_in_any_look(fmt: str, text: str) -> None:
     for look in LOOKS:
@@ -269,10 +271,10 @@ def test_a_ticket_has_the_same_structure_whatever_a_cluster_says(text: str) -> N
 
 LOADED = """
 import sys
-from kubectl_eksdoc.render.rehearsal import Look, render
+from kubectl_eksdoc.render.look import Look
 from tests.render.rehearsals import a_rehearsal_view
 for format in sys.argv[1:]:
-    render(a_rehearsal_view(), format, Look())
+    a_rehearsal_view().render(format, Look())
     print(format, *sorted({"tabulate", "yaml"} & set(sys.modules)))
 """
 

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.render.rehearsal import FORMATS, Look, render
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.rehearsal.report import RehearsalReport
 from tests.render.rehearsals import BADLY, WELL, a_rehearsal_view
 from tests.render.test_golden import check_golden
+
+render = RehearsalReport.render
 
 GOLDEN = Path(__file__).parent / "golden_rehearsal"
 
@@ -35,5 +38,5 @@ def test_golden(went: str, name: str) -> None:
 
 
 def test_every_format_has_a_golden_file_and_no_file_is_left_over() -> None:
-    assert {fmt for fmt, _ in CASES.values()} == set(FORMATS.formats)
+    assert {fmt for fmt, _ in CASES.values()} == set(RehearsalReport.formats)
     assert {path.name for path in GOLDEN.iterdir()} == {f"{went}-{name}" for went in REHEARSALS for name in CASES}

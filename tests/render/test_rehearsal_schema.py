@@ -12,14 +12,15 @@ import pytest
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.drain.run.moments import Happened
 from kubectl_eksdoc.drain.run.record import Record
-from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.rehearsal import Look, render
-from kubectl_eksdoc.render.rehearsal.result import RehearsalResult
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.rehearsal.report import RehearsalReport, RehearsalResult
 from tests.broken import accepted
 from tests.reading import printed, yaml_of
 from tests.render.plans import an_empty_plan
 from tests.render.rehearsals import BADLY, WELL, a_rehearsal, a_rehearsal_view, at
 from tests.render.test_schema import check_planted, places
+
+render = RehearsalReport.render
 
 SCHEMA = schemas.load("DrainRehearsal")
 JUDGE = jsonschema.Draft202012Validator(SCHEMA)
@@ -27,7 +28,7 @@ JUDGE = jsonschema.Draft202012Validator(SCHEMA)
 REHEARSALS = {"well": WELL, "badly": BADLY, "empty": a_rehearsal((), 0.0, plan=an_empty_plan())}
 
 
-def document(view: RecordView) -> Any:
+def document(view: RehearsalReport) -> Any:
     return printed(RehearsalResult.of(view))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timezone
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from kubectl_eksdoc.model.documents import API_VERSION
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
 from kubectl_eksdoc.render import schemas
 from kubectl_eksdoc.render.result import FindingResult, Moment, Printed, Text, Texts, UnsetType, plain
-from tools.schemas import RESULTS, kind, made
+from tools.schemas import RESULTS, kind
 
 
 class Place(Printed):
@@ -102,7 +103,7 @@ def test_a_finding_has_a_code_of_its_command_and_says_what_an_unknown_lacks() ->
 
 
 def test_common_knows_every_code() -> None:
-    common = next(json.loads(text) for path, text in made().items() if path.name == "common.json")
+    common = json.loads((Path(schemas.__file__).parent / "common.json").read_text(encoding="utf-8"))
     everything = {"$ref": "#/$defs/FindingResult", "$defs": common["$defs"]}
     judge = jsonschema.Draft202012Validator(everything)
     assert all(
@@ -120,7 +121,7 @@ def test_each_schema_is_one_and_says_what_its_kind_is(result: type[Printed]) -> 
 
 
 def test_docstrings_are_descriptions() -> None:
-    text = next(text for path, text in made().items() if path.name == "Interruption.json")
-    assert json.loads(text)["properties"]["links"] == {"type": "array", "items": {"$ref": "#/$defs/Link"}}
-    vital = json.loads(text)["$defs"]["Link"]["properties"]["vital"]
+    schema = schemas.load("Interruption")
+    assert schema["properties"]["links"] == {"type": "array", "items": {"$ref": "#/$defs/Link"}}
+    vital = schema["$defs"]["Link"]["properties"]["vital"]
     assert vital == {"type": "boolean", "description": "Without it no notice of a Spot interruption arrives."}

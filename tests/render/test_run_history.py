@@ -12,9 +12,7 @@ from kubectl_eksdoc.drain.run.journal import replay, stops_in
 from kubectl_eksdoc.model.journal import DONE, Begun, Cause, Entries, Note, Noted, RunSummary, Timed
 from kubectl_eksdoc.objects.journal_lines import lines, read_lines
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.run.status import FORMATS
-from kubectl_eksdoc.render.run.status_result import StatusResult
-from kubectl_eksdoc.render.run.status_view import Past, StatusView
+from kubectl_eksdoc.render.run.status import Past, StatusReport, StatusResult
 from tests.reading import printed
 
 AT = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)
@@ -38,12 +36,12 @@ def past(*entries: Begun | Note | Timed) -> Past:
 
 
 HISTORY = past(BEGUN, STOPPED, TIMED, ENDED), past(OLD, Note(1, AT, Noted.ENDED, why=DONE))
-VIEW = StatusView("kube-system", AT, (), None, history=HISTORY)
+VIEW = StatusReport("kube-system", AT, (), None, history=HISTORY)
 
 
 def test_each_run_stands_beside_what_was_predicted() -> None:
     assert (
-        FORMATS.render(VIEW, "table", Look(width=120))
+        VIEW.render("table", Look(width=120))
         == """\
   RUN  BOUND    P50    P95  TOOK  ERROR  OUTCOME  THE DIFFERENCE
   r2     30s  1m18s  1m43s   38s   -51%  done     stopping -32s, budgets -8s
@@ -63,7 +61,7 @@ def test_the_document_is_as_its_schema_says() -> None:
 
 
 def test_without_it_the_document_has_none() -> None:
-    doc: Any = printed(StatusResult.of(StatusView("kube-system", AT, (), None)))
+    doc: Any = printed(StatusResult.of(StatusReport("kube-system", AT, (), None)))
     jsonschema.Draft202012Validator(schemas.load("DrainRunStatus")).validate(doc)
     assert doc["history"] is None
 
@@ -72,5 +70,5 @@ def test_stop_times_are_read_again_and_a_resumed_part_is_told() -> None:
     assert list(stops_in(Entries((BEGUN, STOPPED)))) == [(STOPPED.subject, 2.0), (STOPPED.subject, 2.1)]
     resumed = past(BEGUN, STOPPED, Note(2, AT, Noted.ADOPTED, "eve@desk/1/r2"), Timed(3, AT, 9.0, 10.0, 20.0))
     assert resumed.journaled.stops == ((STOPPED.subject, 2.0), (STOPPED.subject, 2.1))
-    view = StatusView("kube-system", AT, (), None, history=(resumed,))
-    assert "its last part alone: it was resumed" in FORMATS.render(view, "table", Look(width=120))
+    view = StatusReport("kube-system", AT, (), None, history=(resumed,))
+    assert "its last part alone: it was resumed" in view.render("table", Look(width=120))

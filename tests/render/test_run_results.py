@@ -27,11 +27,8 @@ from kubectl_eksdoc.model.journal import (
     Verb,
 )
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.run.result import event
-from kubectl_eksdoc.render.run.status import FORMATS
-from kubectl_eksdoc.render.run.status_result import StatusResult
-from kubectl_eksdoc.render.run.status_view import Past, StatusView, WithoutJournal
-from kubectl_eksdoc.render.run.watch_result import watch
+from kubectl_eksdoc.render.run.events import event
+from kubectl_eksdoc.render.run.status import OthersReport, Past, StatusReport, StatusResult, WithoutJournal
 from tests.broken import accepted
 from tests.builders import NOW
 from tests.reading import printed, yaml_of
@@ -50,7 +47,7 @@ ENTRIES = (
 JOURNALED = replay(Entries(ENTRIES))
 RUN = RunSummary("r1", NOW, "ended", "ann@laptop/1/r1", NOW, "stopped")
 UNREAD = RunSummary("r0", None, "of a newer version", "", None)
-STATUS = StatusView(
+STATUS = StatusReport(
     "kube-system",
     NOW,
     (RUN, UNREAD),
@@ -76,7 +73,7 @@ def shown(note: RunNote) -> str:
 DOCUMENTS: dict[str, Any] = {
     "event": printed(event(Moment(2.5, Happened.EVICTED, "shop/web-1", "old-0", "why"), "r1", NOW)),
     "status": printed(StatusResult.of(STATUS)),
-    "watch": printed(watch(NODES, NOW, shown)),
+    "watch": printed(OthersReport(NODES, NOW, shown).result()),
 }
 
 
@@ -105,7 +102,7 @@ def test_a_negative_time_or_an_unknown_event_is_refused() -> None:
 
 def test_nobody_leads_where_the_lock_is_free_over_or_unread() -> None:
     for held in (None, Held(), Held("ann@laptop/1/r1", over=True)):
-        document = printed(StatusResult.of(StatusView("kube-system", NOW, (), held)))
+        document = printed(StatusResult.of(StatusReport("kube-system", NOW, (), held)))
         judge(document).validate(document)
         assert document["holder"] is None and document["run"] is None
 
@@ -128,8 +125,8 @@ def test_what_a_journal_does_not_say_is_null() -> None:
 
 
 def test_yaml_and_json_say_the_same() -> None:
-    text = FORMATS.render(STATUS, "json", Look())
-    assert yaml_of(FORMATS.render(STATUS, "yaml", Look())) == json.loads(text) == DOCUMENTS["status"]
+    text = STATUS.render("json", Look())
+    assert yaml_of(STATUS.render("yaml", Look())) == json.loads(text) == DOCUMENTS["status"]
 
 
 def test_a_watched_node_names_its_run() -> None:

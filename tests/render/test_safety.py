@@ -19,14 +19,17 @@ from kubectl_eksdoc.model.cluster import Identity
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Remedy, Status, Subject, When
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.render.drain import FORMATS, DrainView, Look, render
+from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.identity import identity_line
+from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import block, code, escape, table
 from kubectl_eksdoc.render.tables import Column
 from tests.builders import NOW, a_node, a_pod
 from tests.examples import examples
 from tests.reading import yaml_of
 from tests.render.plans import BUDGETS, CLUSTER, HEADROOM, a_finding, a_target, a_view, an_empty_plan
+
+render = DrainReport.render
 
 NASTY = (
     "\x1b[2J",
@@ -52,7 +55,7 @@ hostile = st.one_of(st.sampled_from(NASTY), st.text(max_size=30)).flatmap(
 PAINT = re.compile(r"\x1b\[(?:36|33|1;31|35|1|2|0)m")
 
 
-def a_hostile_view(text: str) -> DrainView:
+def a_hostile_view(text: str) -> DrainReport:
     """`text` wherever a cluster could have put it, and in a few places where it could not."""
     pod = a_pod("web-1", "shop", owner=None)
     node = replace(
@@ -107,14 +110,14 @@ def check(text: str, fmt: str, look: Look) -> None:
 LOOKS = (Look(), Look(colour=True), Look(ascii=True))
 
 
-@pytest.mark.parametrize("fmt", FORMATS.formats)
+@pytest.mark.parametrize("fmt", DrainReport.formats)
 def test_known_tricks_are_escaped(fmt: str) -> None:
     for number, text in enumerate(NASTY):
         check(text if number % 2 else f"a{text}b", fmt, LOOKS[number % 3])
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("fmt", FORMATS.formats)
+@pytest.mark.parametrize("fmt", DrainReport.formats)
 @pytest.mark.parametrize("text", NASTY)
 def test_known_tricks_are_escaped_in_every_look(fmt: str, text: str) -> None:
     for look in LOOKS:
@@ -122,7 +125,7 @@ def test_known_tricks_are_escaped_in_every_look(fmt: str, text: str) -> None:
         check(text, fmt, look)
 
 
-@given(hostile, st.sampled_from(sorted(FORMATS.formats)), st.booleans(), st.booleans())
+@given(hostile, st.sampled_from(sorted(DrainReport.formats)), st.booleans(), st.booleans())
 def test_no_text_of_a_cluster_reaches_the_screen_raw(text: str, fmt: str, colour: bool, ascii_only: bool) -> None:
     check(text, fmt, Look(colour=colour, ascii=ascii_only))
 

@@ -10,9 +10,12 @@ import pytest
 
 from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.render.drain import FORMATS, DrainView, Look, render
+from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.verdict import verdict
+from kubectl_eksdoc.render.look import Look
 from tests.render.plans import PLAN, a_finding, a_target, a_view, an_empty_plan
+
+render = DrainReport.render
 
 PASSING = ("disagrees", "serial", "fits")
 TEXTS = ("table", "wide", "markdown", "html")
@@ -25,7 +28,7 @@ def squeezed(text: str) -> str:
     return re.sub(r"\s+", " ", text.replace("\\", ""))
 
 
-def check_same_rows(view: DrainView) -> None:
+def check_same_rows(view: DrainReport) -> None:
     """Nodes, budgets that block and blockers are in each text."""
     doc: Any = json.loads(render(view, "json", Look()))
     for fmt in WHOLE:
@@ -39,7 +42,7 @@ def check_same_rows(view: DrainView) -> None:
             assert blocker["code"] in text and blocker["subject"]["name"] in text, f"{fmt} lacks {blocker}"
 
 
-def check_wide_has_all(view: DrainView) -> None:
+def check_wide_has_all(view: DrainReport) -> None:
     doc: Any = json.loads(render(view, "json", Look()))
     wide = render(view, "wide", Look())
     for row in (*doc["evictions"], *doc["left"], *doc["budgets"]):
@@ -83,7 +86,7 @@ def test_names_are_the_nodes_that_can_be_drained_in_order() -> None:
     assert render(a_view(an_empty_plan()), "name", Look()) == ""
 
 
-@pytest.mark.parametrize("fmt", FORMATS.formats)
+@pytest.mark.parametrize("fmt", DrainReport.formats)
 def test_an_empty_plan_can_be_shown(fmt: str) -> None:
     text = render(a_view(an_empty_plan()), fmt, Look())
     assert fmt == "name" or text.endswith("\n")

@@ -13,18 +13,20 @@ import pytest
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.render.drain import Look, render
+from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.result import PlanResult
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.look import Look
 from tests.broken import accepted
 from tests.reading import printed, yaml_of
 from tests.render.plans import CLUSTER, PLAN, a_view, an_empty_plan
+
+render = DrainReport.render
 
 SCHEMA = schemas.load("DrainPlan")
 JUDGE = jsonschema.Draft202012Validator(SCHEMA)
 
 
-def document(view: DrainView) -> Any:
+def document(view: DrainReport) -> Any:
     return printed(PlanResult.of(view))
 
 

@@ -17,24 +17,24 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Status, Subject
 from kubectl_eksdoc.model.kinds import KindRead, ReadState, Resource
-from kubectl_eksdoc.render.drain import Look, render
-from kubectl_eksdoc.render.drain import confirmation as prompt
-from kubectl_eksdoc.render.drain.by_cause import causes_of
-from kubectl_eksdoc.render.drain.confirmation import confirmation
-from kubectl_eksdoc.render.drain.formats import preview
-from kubectl_eksdoc.render.drain.screen import MOST_LINES
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain import steps as prompt
+from kubectl_eksdoc.render.drain.findings import causes_of
+from kubectl_eksdoc.render.drain.report import MOST_LINES, DrainReport
+from kubectl_eksdoc.render.drain.steps import confirmation
+from kubectl_eksdoc.render.look import Look
 from tests.render.plans import a_finding, a_target, a_view, an_empty_plan
 from tests.render.test_golden import check_golden
 from tests.render.test_recorded import READERS, view_of
 from tests.render.test_steps import blocked_by
+
+render = DrainReport.render
 
 GOLDEN = Path(__file__).parent / "golden_screen"
 ROLLBACK = "kubectl eksdoc drain rollback"
 NAMES = [pytest.param(name, marks=[pytest.mark.long] * (name == "medium")) for name in READERS]
 
 
-def asked(view: DrainView, look: Look) -> str:
+def asked(view: DrainReport, look: Look) -> str:
     return confirmation(view, look, guards(Limits()), ROLLBACK)
 
 
@@ -56,13 +56,14 @@ def test_what_stands_above_the_prompt_is_short(name: str) -> None:
 def test_it_says_what_a_run_would_do_otherwise_than_by_default() -> None:
     """Skipped targets that stay schedulable, and pods that are deleted past their budget."""
     cluster, plan = plan_drain(DemoReader(), Targeting(nodegroups=("blue",)), DrainPolicy(cordon_skipped=False))
-    text = asked(DrainView(plan, cluster), Look(width=120))
+    text = asked(DrainReport(plan, cluster), Look(width=120))
     assert "  skipped     3, 0 of 3 cordoned: blue-6" in text
     assert "evicted pods can be scheduled onto blue-6, blue-7, blue-8: evicted twice" in text, text
 
 
 def test_the_page_before_a_prompt_has_no_next_command() -> None:
-    assert "NEXT" not in preview(view_of("demo"), Look(width=100)) + preview(view_of("demo"), Look(), full=True)
+    before = replace(view_of("demo"), preview=True)
+    assert "NEXT" not in render(before, "table", Look(width=100)) + render(before, "wide", Look())
 
 
 def test_no_golden_file_is_left_over() -> None:

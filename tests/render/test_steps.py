@@ -15,19 +15,22 @@ from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Remedy, Severity, Status, Subject
-from kubectl_eksdoc.render.drain import DrainView, Look, render
-from kubectl_eksdoc.render.drain.afterwards import briefly
-from kubectl_eksdoc.render.drain.groups import evidence, grouped
-from kubectl_eksdoc.render.drain.invocation import again, dump_folder
+from kubectl_eksdoc.render.drain.findings import evidence, grouped
+from kubectl_eksdoc.render.drain.handoffs import briefly
+from kubectl_eksdoc.render.drain.plan import again, dump_folder
+from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.steps import answer, steps
+from kubectl_eksdoc.render.look import Look
 from tests.examples import one_in
 from tests.render.plans import CLUSTER, SALE, SHELL, WEB, a_finding, a_target, a_view, an_empty_plan
 from tests.render.test_recorded import READERS, view_of
 
+render = DrainReport.render
+
 LIVE = replace(CLUSTER, source=Source.LIVE)
 
 
-def given_as(options: dict[str, object], **more: object) -> DrainView:
+def given_as(options: dict[str, object], **more: object) -> DrainReport:
     return a_view(an_empty_plan(), LIVE, options=options, **more)
 
 
@@ -101,11 +104,11 @@ def test_the_answer() -> None:
     )
 
 
-def commands(view: DrainView) -> dict[str, str]:
+def commands(view: DrainReport) -> dict[str, str]:
     return {step.command.rpartition(" ")[2]: step.text for step in steps(view)}
 
 
-def blocked_by(*found: tuple[str, PodVerdict, tuple[str, ...]], flags: dict[str, object] | None = None) -> DrainView:
+def blocked_by(*found: tuple[str, PodVerdict, tuple[str, ...]], flags: dict[str, object] | None = None) -> DrainReport:
     """old-3 with pods of these verdicts and codes."""
     table = {
         "pod-emptydir": Code.of("pod-emptydir"),

@@ -13,16 +13,21 @@ from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import TargetVerdict
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.render.drain import DrainView, Look, render
+from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.timeline import MOST_NODES, TITLE, timeline
+from kubectl_eksdoc.render.look import Look
 from tests.builders import a_node
 from tests.render.plans import a_target, a_view, an_empty_plan
+
+render = DrainReport.render
 
 EC2 = "eu-central-1.compute.internal"
 NARROW = Look(width=80)
 
 
-def timed(*spans: tuple[str, float, float, float], waves: tuple[int, ...] = (), surge: int | None = None) -> DrainView:
+def timed(
+    *spans: tuple[str, float, float, float], waves: tuple[int, ...] = (), surge: int | None = None
+) -> DrainReport:
     """A run of these nodes: name, begun, empty and done, in seconds."""
     targets = tuple(
         replace(a_target("old-0", TargetVerdict.DRAINS, n, wave=wave), node=a_node(span[0]))
@@ -103,7 +108,7 @@ def test_any_run_fits_and_every_bar_is_under_the_axis(
 def test_without_an_estimate_there_is_none() -> None:
     view = timed(("a", 0, 30, 60))
     bare = a_view(replace(view.plan, estimate=None))
-    title = TITLE.removeprefix("Timeline")
+    title = TITLE.rest
     for fmt in ("wide", "markdown"):
         assert title in render(view, fmt, Look()) and title not in render(bare, fmt, Look())
     assert title not in render(view, "table", Look())

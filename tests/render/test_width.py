@@ -9,19 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.render.drain import DrainView, Look, render
-from kubectl_eksdoc.render.drain.groups import grouped, unread
+from kubectl_eksdoc.render.drain.findings import grouped, unread
+from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.steps import steps
+from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.tables import Cell, Column, plain
 from tests.examples import one_in
 from tests.render.comparisons import BASELINE, a_compared_view
 from tests.render.plans import NODES, PLAN, a_target, a_view
 
+render = DrainReport.render
+
 EC2 = "ip-10-0-30-244.eu-central-1.compute.internal"
 PAINT = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def with_long_names() -> DrainView:
+def with_long_names() -> DrainReport:
     """Nodes as EC2 names them, in a group with a long name."""
     targets = tuple(
         replace(
@@ -43,7 +46,7 @@ def with_long_names() -> DrainView:
     return a_view(replace(PLAN, targets=targets, budgets=budgets))
 
 
-def compared_with_long_names() -> DrainView:
+def compared_with_long_names() -> DrainReport:
     """A baseline far down in folders, of nodes as EC2 names them and budgets with long names."""
     before = BASELINE.outline
     return a_compared_view(
@@ -64,7 +67,7 @@ def compared_with_long_names() -> DrainView:
     )
 
 
-def too_wide(view: DrainView, look: Look) -> list[str]:
+def too_wide(view: DrainReport, look: Look) -> list[str]:
     commands = {r.command for f in view.plan.findings for r in f.remedy}
     commands |= {c for h in view.plan.handoffs for step in (*h.arrive, *h.leave) for c in step.commands}
     commands |= {step.command for step in steps(view)}
@@ -80,7 +83,7 @@ def too_wide(view: DrainView, look: Look) -> list[str]:
     [a_view(), with_long_names(), a_compared_view(), compared_with_long_names()],
     ids=["short", "long", "compared", "compared long"],
 )
-def test_no_line_is_wider_than_the_terminal(view: DrainView, width: int, ascii_only: bool) -> None:
+def test_no_line_is_wider_than_the_terminal(view: DrainReport, width: int, ascii_only: bool) -> None:
     assert too_wide(view, Look(width=width, ascii=ascii_only)) == []
     assert too_wide(view, Look(width=width, ascii=ascii_only, colour=True)) == []
 

@@ -14,7 +14,7 @@ from kubectl_eksdoc.drain.outcome import Eviction, Left, PodVerdict
 from kubectl_eksdoc.model.cluster import NO_TIME, Identity, Source
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Remedy, Severity, Status, Subject
-from kubectl_eksdoc.render.drain.groups import grouped
+from kubectl_eksdoc.render.drain.findings import grouped
 from kubectl_eksdoc.render.drain.verdict import verdict
 from kubectl_eksdoc.render.identity import identity_line
 from kubectl_eksdoc.render.look import Look
@@ -177,6 +177,16 @@ def test_warnings_that_say_the_same_are_one_group_over_all_namespaces() -> None:
     view = pods_view(*warnings)
     (group,) = grouped(view.warnings, view)  # type: ignore[attr-defined]
     assert group.about == "2 Deployments" and group.names == ("ops/mailer", "shop/mailer")
+
+
+def test_a_plan_that_assumes_something_says_it_first() -> None:
+    """In words of the field: what a budget allows, and which findings count as fixed."""
+    plan = an_empty_plan()
+    policy = replace(plan.policy, assume_budgets=(("shop/cart", 2),), assume_fixed=frozenset(("pod-emptydir",)))
+    said = verdict(a_view(replace(plan, policy=policy)))
+    assert said.startswith(
+        "Assuming that budget shop/cart allows 2 disruptions and every finding pod-emptydir is fixed: "
+    )
 
 
 def test_the_time_of_new_nodes_is_said_to_be_in_the_figure() -> None:

@@ -16,7 +16,7 @@ from kubectl_eksdoc.interruption import read as interruption
 from kubectl_eksdoc.kube.identity import AwsWanted
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.api_objects import Doc, Named
-from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.asked import Absent, NoAws, Unknown
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.session import (
     LEFT_OUT,
@@ -73,12 +73,12 @@ DENIED, NOWHERE, LOGIN = (
         (
             AwsUse.OPTIONAL,
             DENIED,
-            Unknown("nothing that AWS says can be believed: IAM does not allow it", DENIED.missing),
+            NoAws("nothing that AWS says can be believed: IAM does not allow it", DENIED.missing),
         ),
-        (AwsUse.OPTIONAL, NOWHERE, Unknown("AWS was not asked: no region")),
+        (AwsUse.OPTIONAL, NOWHERE, NoAws("AWS was not asked: no region")),
         (AwsUse.OPTIONAL, LOGIN, None),
         (AwsUse.OPTIONAL, AwsOtherCluster("another"), None),
-        (AwsUse.WITHOUT_LOGIN, LOGIN, Unknown("AWS was not asked: no keys (Log in)")),
+        (AwsUse.WITHOUT_LOGIN, LOGIN, NoAws("AWS was not asked: no keys (Log in)")),
         (AwsUse.WITHOUT_LOGIN, AwsOtherCluster("another"), None),
         (AwsUse.REQUIRED, DENIED, None),
         (AwsUse.REQUIRED, NOWHERE, None),
@@ -150,7 +150,7 @@ def of_dump(path: str, needs: ClusterNeeds) -> ClusterSession:
 def test_what_is_asked_of_a_dump_before_its_lists_is_not_missing_for_that(tmp_path: Path) -> None:
     session = of_dump(dump(tmp_path, config_map()), replace(PODS, objects=(CONFIG,)))
     assert isinstance(session.objects.one(CONFIG), dict)
-    assert session.aws == Unknown(f"the snapshot {tmp_path} holds no answers of AWS")
+    assert session.aws == NoAws(f"the snapshot {tmp_path} holds no answers of AWS")
     with pytest.raises(SnapshotError, match="cannot be judged without them"):
         _ = session.believed
 

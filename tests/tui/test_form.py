@@ -10,8 +10,7 @@ from textual.pilot import Pilot
 from kubectl_eksdoc.cli import drain
 from kubectl_eksdoc.cli.parser import Parser, spelled_out
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.render.drain.given import as_given
-from kubectl_eksdoc.render.drain.invocation import option_words
+from kubectl_eksdoc.render.drain.plan import as_given, option_words
 from kubectl_eksdoc.tui import edits
 from kubectl_eksdoc.tui import knobs as form
 from kubectl_eksdoc.tui.choice import Ask, Choice

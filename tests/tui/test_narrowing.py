@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.tui.sheets import nodes as narrowing
 from kubectl_eksdoc.tui.sheets.nodes import facts_of
 from tests.builders import a_node

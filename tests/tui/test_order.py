@@ -15,7 +15,7 @@ from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.versions import Version
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.tui.sheets.nodes import COLUMNS, Order, facts_of, in_order, marked
 from tests.builders import a_node
 from tests.tui.pilots import read_demo

@@ -13,7 +13,7 @@ from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.kinds import ReadState
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.tui.keymap import Page
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import pods

@@ -13,7 +13,7 @@ from kubectl_eksdoc.drain.nodes import natural
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy
 from kubectl_eksdoc.model.budgets import BudgetStatus
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell
 from kubectl_eksdoc.tui.sheets import budgets, nodes, waves

@@ -9,8 +9,8 @@ from textual.pilot import Pilot
 
 from kubectl_eksdoc.drain.plan import make_plan
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.render.drain.by_cause import assumed_fixed, causes_of, no_longer
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.findings import assumed_fixed, causes_of, no_longer
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.tui.reading import SOONEST_S
 from kubectl_eksdoc.tui.screen import PlanScreen
 from kubectl_eksdoc.tui.sheets import budgets
@@ -53,14 +53,16 @@ def test_what_is_taken_for_fixed_stays_a_row_and_is_no_blocker(code: str) -> Non
 def test_space_takes_a_cause_for_fixed_and_the_plan_follows_until_it_is_taken_back() -> None:
     async def work(pilot: Pilot[int], screen: PlanScreen) -> None:
         await press(pilot, "4")
-        assert "space as if fixed" in lines(pilot.app)[-1]
+        assert "space assumed fixed" in lines(pilot.app)[-1]
         for code in CODES:
             screen._of(screen.page).table.go_to(code)
             await press(pilot, "space")
         assert screen.model.choice.ask.policy.assume_fixed == frozenset(CODES)
-        assert "WHAT IF 7 fixed" in text(pilot) and "Plan 8 of 8 marked" in text(pilot) and "as if fixed" in text(pilot)
+        assert (
+            "WHAT IF 7 fixed" in text(pilot) and "Plan 8 of 8 marked" in text(pilot) and "assumed fixed" in text(pilot)
+        )
         await press(pilot, "r")
-        assert any("supposes that something is fixed" in each.message for each in pilot.app._notifications)
+        assert any("assumes a cause fixed that is not" in each.message for each in pilot.app._notifications)
         await press(pilot, "z")
         assert len(screen.model.choice.ask.policy.assume_fixed) == len(CODES) - 1
         screen._of(screen.page).table.go_to(CODES[0])
@@ -92,7 +94,7 @@ def test_y_copies_the_commands_of_a_cause_and_a_warning_is_no_cause() -> None:
         assert pilot.app.clipboard == "kubectl scale deployment sale -n shop --replicas=4"
         await press(pilot, "G", "space")
         assert not screen.model.choice.ask.policy.assume_fixed
-        assert any("blocks nothing that could be taken for fixed" in each.message for each in pilot.app._notifications)
+        assert any("no cause of a blocker is on this row" in each.message for each in pilot.app._notifications)
 
     drive(work)
 

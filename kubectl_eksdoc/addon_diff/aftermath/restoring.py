@@ -16,11 +16,10 @@ from kubectl_eksdoc.addon_diff.merging import MISSING
 from kubectl_eksdoc.kubernetes.api.ownership.entries import without_entries
 from kubectl_eksdoc.kubernetes.api.ownership.steps import field_step, keys_of
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
-from kubectl_eksdoc.kubernetes.api.patches.refusals import PatchRefused
-from kubectl_eksdoc.kubernetes.api.patches.schema_keys import SchemaKeys
 from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
 from kubectl_eksdoc.kubernetes.api.places import Place
 from kubectl_eksdoc.kubernetes.api.schema import Schema
+from kubectl_eksdoc.kubernetes.api.statuses import Refusal
 from kubectl_eksdoc.kubernetes.keeping import has_digest
 from kubectl_eksdoc.model.api_objects import Doc
 
@@ -103,8 +102,8 @@ def _entry(path: Path) -> Path:
 
 def _tried(doc: Doc, patch: Doc, schema: Schema) -> Doc | None:
     try:
-        return apply_strategic(doc, patch, SchemaKeys(schema.root))
-    except PatchRefused:
+        return apply_strategic(doc, patch, schema.root)
+    except Refusal:
         return None
 
 

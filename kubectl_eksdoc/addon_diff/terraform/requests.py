@@ -121,12 +121,12 @@ def _kind(resource: AddonResource) -> Kind | None:
     if {"create", "delete"} <= actions:
         return Kind.REPLACE
     if "update" in actions:
-        return None if _ASKING.isdisjoint(resource.differs) else Kind.UPDATE
+        return None if _ASKING.isdisjoint(resource.differs) and not resource.cloud_control else Kind.UPDATE
     return next((Kind(each) for each in ("create", "delete", "forget") if each in actions), None)
 
 
 _ASKING = {"addon_version", "configuration_values", "service_account_role_arn", "pod_identity_association"}
-"""Arguments whose change makes the provider call UpdateAddon."""
+"""Arguments whose change makes the provider call UpdateAddon; Cloud Control may for any."""
 
 
 def _sends(after: AddonSettings | None, resource: AddonResource, creates: bool) -> bool:

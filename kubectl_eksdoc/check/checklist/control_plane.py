@@ -10,6 +10,7 @@ from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.checklist.asking import by_eksctl, check, eks, eksctl, terraform
 from kubectl_eksdoc.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.check.facts import CheckFacts
+from kubectl_eksdoc.check.wording import aws
 from kubectl_eksdoc.model.asked import Confidence
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.knowledge import Source
@@ -39,6 +40,17 @@ def looked_at(facts: CheckFacts, step: Version, first: bool) -> Step:
 
 def update(facts: CheckFacts, step: Version) -> Iterator[Step]:
     version = in_words(step)
+    if not facts.offers(step):
+        yield Step(
+            Phase.CONTROL_PLANE,
+            f"Upgrade the control plane to {version}",
+            f"EKS does not offer {version}, so no command updates to it yet; wait until EKS lists it",
+            done_when=f"EKS says ACTIVE and {version}",
+            verify=aws(facts, "eks", "describe-cluster-versions"),
+            at=step,
+            source=ONE_AT_A_TIME,
+        )
+        return
     yield Step(
         Phase.CONTROL_PLANE,
         f"Upgrade the control plane to {version}",

@@ -109,13 +109,21 @@ _POD_FIELDS = {
 }
 _EXTERNAL_IPS = "Service spec.externalIPs"
 _ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_TEMPLATES = Code.of("runtime-socket").needs
+"""What pods are made of, and pods."""
 _ARMOR_AS_FIELD = Version(1, 30)
 """From here on the API server writes what a new pod's annotation says into the field as well
 (pkg/registry/core/pod/strategy.go: applyAppArmorVersionSkew)."""
 
 
 def _fields(facts: CheckFacts, alive: Sequence[Pod]) -> Iterator[tuple[str, str | None]]:
-    idle = any(not each.replicas for each in facts.cluster.workloads if each.owner is None) or facts.cluster.cron_jobs
+    cluster = facts.cluster
+    idle = (
+        cluster.unread(*_TEMPLATES)
+        or cluster.cron_jobs
+        or any(not each.replicas for each in cluster.workloads if each.owner is None)
+        or any(not each.finished and not each.active for each in cluster.jobs)
+    )
     for path, name in _POD_FIELDS.items():
         # Without a claim a pod has no volume that another one could have labelled.
         pods = (each for each in alive if name in each.noted and (name != "seLinuxOptions" or _claims(each)))
@@ -194,7 +202,7 @@ CHECKS = (
         Area.CONTROL_PLANE,
         None,
         _notes,
-        (kinds.NODES, kinds.PODS, kinds.SERVICES),
+        tuple(dict.fromkeys((kinds.NODES, *_TEMPLATES, kinds.SERVICES))),
         (Need.PROXY,),
     ),
 )

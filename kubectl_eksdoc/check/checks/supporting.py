@@ -7,7 +7,7 @@ from datetime import date
 
 from kubectl_eksdoc.amazon.upgrades import gotchas, removed_apis
 from kubectl_eksdoc.amazon.upgrades.calendar import EXTRA_A_MONTH, End, Ending, Phase, Support, next_ending, support
-from kubectl_eksdoc.amazon.upgrades.sourced import in_words, minor_of
+from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.checking import Check, cluster_of, unknown
 from kubectl_eksdoc.check.facts import CheckFacts
@@ -90,6 +90,7 @@ def _over(facts: CheckFacts) -> Iterator[Finding]:
         return
     ending = next_ending(found, _policy(facts))
     if isinstance(ending, Unknown):
+        ending = facts.eks if isinstance(facts.eks, Unknown) else ending
         if found.phase is Phase.EXTENDED:
             yield unknown(Code.of("support-over"), cluster_of(facts), "what EKS does when support ends", ending)
         return
@@ -118,7 +119,7 @@ def _target(facts: CheckFacts) -> Iterator[Finding]:
     subject = cluster_of(facts)
     if isinstance(offered, Unknown):
         yield unknown(Code.of("target-version"), subject, f"whether EKS offers {in_words(target)}", offered)
-    elif not any(minor_of(known) == target for each in offered if (known := parse(each.version)) is not None):
+    elif not facts.offers(target):
         newest = max((each.version for each in offered), key=_sorted, default="")
         yield Finding.of(
             "target-version",

@@ -33,6 +33,7 @@ _OF_THE_NEXT = (
     "strict",
     "explain_conflict",
     "manifest",
+    "chart",
 )
 """Flags by their names in the arguments that say what is yet to come."""
 

@@ -70,7 +70,7 @@ def _codes() -> tuple[Code, ...]:
     return Code.of_area("addon")
 
 
-_LOOKS = ("each_step", "since_when", "strict", "manifest", "explain_conflict")
+_LOOKS = ("each_step", "since_when", "strict", "manifest", "chart", "explain_conflict")
 
 
 def apply_from(args: argparse.Namespace) -> Apply | None:

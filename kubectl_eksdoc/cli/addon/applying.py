@@ -127,7 +127,7 @@ def _proposal(asking: _Asking, written: ChangeJournalFile, session: ClusterSessi
 
 def _report(asking: _Asking, session: ClusterSession, ready: Prepared, written: ChangeJournalFile) -> UpdateReport:
     facts, what, apply, eks = ready.plan.facts, ready.sending, asking.apply, session.believed.cluster
-    file = "values-of-before.json" if apply.dry else str(following.values_file(written))
+    file = "" if apply.dry else str(following.values_file(written))
     sent = Sent(
         facts.addon.name,
         facts.addon.version,

@@ -42,7 +42,7 @@ failed or is still running, 7 the add-on changed after the preview.
 Global flags: kubectl eksdoc options
 """
 
-_OF_ONE = ("explain_conflict", "manifest")
+_OF_ONE = ("explain_conflict", "manifest", "chart")
 MODES = ("NONE", "OVERWRITE", "PRESERVE")
 
 
@@ -77,12 +77,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         default=None,
         help="file with the configuration values of the update, JSON or YAML (default: keep the current values)",
     )
-    group.add_argument(
-        "--manifest",
-        metavar="FILE|FOLDER",
-        default="",
-        help="rendered manifest of the target version (helm template), for a version without a built-in manifest",
-    )
+    _add_manifests(group)
     group.add_argument(
         "--explain-conflict",
         metavar="TEXT|FILE",
@@ -106,6 +101,21 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     apply_options.add_to(parser)
     fleet_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
+
+
+def _add_manifests(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--manifest",
+        metavar="FILE|FOLDER",
+        default="",
+        help="rendered manifest of the target version (helm template), for a version without a built-in manifest",
+    )
+    group.add_argument(
+        "--chart",
+        metavar="FOLDER",
+        default="",
+        help="as --manifest, from the templates of a Helm chart; a template with values to fill in is unknown",
+    )
 
 
 def _add_looks(group: argparse._ArgumentGroup) -> None:

@@ -146,12 +146,13 @@ def _asked(request: Request, around: Surroundings) -> Asked:
     from kubectl_eksdoc.addon_diff.modes import Mode
 
     values = None if request.values is None else around.read_values(request.values)
-    if not request.manifest:
+    path, flag = request.manifest or request.chart, "--manifest" if request.manifest else "--chart"
+    if not path:
         return Asked(Mode(request.mode), values)
-    manifest = known_of("", around.read_manifest(request.manifest))
+    manifest = known_of("", around.read_manifest(path, flag))
     if not manifest.objects:
         raise UsageError(
-            f"--manifest {request.manifest} holds no objects with a kind and a name",
+            f"{flag} {path} holds no objects with a kind and a name",
             "Give what helm template prints of the add-on's chart, or its published manifest.",
         )
     return Asked(Mode(request.mode), values, manifest)

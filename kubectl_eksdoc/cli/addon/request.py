@@ -31,8 +31,8 @@ def addon_named(args: argparse.Namespace, words: Sequence[str]) -> str:
 @dataclass(frozen=True, slots=True)
 class Request:
     """`addon` is "" for all of them; `values` is a path, "" where the call gives none. `earlier`: a file of an earlier
-    answer, "" for none. `conflict`: the fields of a message of EKS that is to be explained; `manifest`: a path, ""
-    for none."""
+    answer, "" for none. `conflict`: the fields of a message of EKS that is to be explained; `manifest` and
+    `chart`: paths, "" for none."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -46,6 +46,7 @@ class Request:
     strict: bool = False
     conflict: tuple[str, ...] = ()
     manifest: str = ""
+    chart: str = ""
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Request:
@@ -55,7 +56,9 @@ class Request:
         """
         conflict = () if args.explain_conflict is None else _conflict(args.explain_conflict, around)
         addon = addon_named(args, words or _addon_of(conflict))
-        of_one = {"--explain-conflict": conflict, "--manifest": args.manifest}
+        of_one = {"--explain-conflict": conflict, "--manifest": args.manifest, "--chart": args.chart}
+        if args.manifest and args.chart:
+            raise UsageError("--manifest and --chart both say what the target version applies", "Give one of them.")
         for flag in (flag for flag, given in of_one.items() if given and not addon):
             raise UsageError(f"{flag} is of one add-on, and --all names every one", "Name the add-on.")
         if args.all and (args.to not in ("", "latest") or args.configuration_values is not None):
@@ -73,6 +76,7 @@ class Request:
             args.strict,
             conflict,
             args.manifest,
+            args.chart,
         )
 
     @property
@@ -81,6 +85,7 @@ class Request:
         said = {"addon": self.addon, "all": not self.addon, "to": self.to, "configuration-values": self.values or ""}
         said |= {"each-step": self.each_step, "since-when": self.since_when, "since": self.earlier}
         said |= {"strict": self.strict, "explain-conflict": list(self.conflict), "manifest": self.manifest}
+        said |= {"chart": self.chart}
         return {name: value for name, value in said.items() if value} | {"resolve-conflicts": self.mode}
 
 

@@ -23,6 +23,7 @@ _IN_THE_PLAN = {
     "since_when": "--since-when",
     "explain_conflict": "--explain-conflict",
     "manifest": "--manifest",
+    "chart": "--chart",
 }
 """Flags by their names in the arguments: what they say, the plan says."""
 

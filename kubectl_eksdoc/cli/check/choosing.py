@@ -12,15 +12,19 @@ if TYPE_CHECKING:  # help must not pay for checks
     from kubectl_eksdoc.check.checking import Check
 
 
+def named_codes(only: Collection[str], areas: Collection[str]) -> tuple[str, ...]:
+    """The finding codes that --only and --area ask for; none where neither is given."""
+    if not areas:
+        return tuple(only)
+    from kubectl_eksdoc.check.registry import codes_of
+
+    return tuple(dict.fromkeys((*only, *codes_of(areas))))
+
+
 def chosen_from(args: argparse.Namespace) -> tuple[Check, ...]:
-    return chosen_by(args.only, args.gate or "", args.symptom or "", without_from(args))
-
-
-def chosen_by(only: Collection[str], gate: str, symptom: str, without: Collection[str]) -> tuple[Check, ...]:
-    """`symptom` "": by `only`, which are finding codes; `without`: opt-ins that are left out."""
     from kubectl_eksdoc.check.areas import Gate
     from kubectl_eksdoc.check.registry import chosen
     from kubectl_eksdoc.check.symptoms import Symptom, codes_of
 
-    codes = codes_of(Symptom(symptom)) if symptom else only
-    return chosen(codes, Gate(gate) if gate else None, without)
+    codes = codes_of(Symptom(args.symptom)) if args.symptom else named_codes(args.only, args.area)
+    return chosen(codes, Gate(args.gate) if args.gate else None, without_from(args))

@@ -215,10 +215,6 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
-    if args.area:
-        from kubectl_eksdoc.check.registry import codes_of
-
-        args.only = tuple(dict.fromkeys((*args.only, *codes_of(args.area))))
     if args.tables == "":
         from kubectl_eksdoc.cli.check.tables import shown_tables
 
@@ -242,19 +238,19 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroun
     from kubectl_eksdoc.host.suppressions import read_suppressions
     from kubectl_eksdoc.model import documents
     from kubectl_eksdoc.model.findings import Severity
-    from kubectl_eksdoc.render.check import FORMATS, CheckView
+    from kubectl_eksdoc.render.check.report import CheckReport
 
     fleet = fleet_options.fleet_from(args, ("since", "in_cluster"))
     request = Request.from_args(args, words, several=fleet is not None)
     options = request.options
     wanted = inside.from_args(args, request)
     if fleet is None and wanted is None:
-        FORMATS.check(options.output)
+        CheckReport.check(options.output)
     checks = chosen_from(args)
     _judging_something(checks, request)
     suppressions = read_suppressions(request.suppressions, known_codes()) if request.suppressions else ()
     if fleet is not None:
-        passed = Passed(NAME, documents.UPGRADE_CHECK, request.given, joined=("only", "accept-unknown"))
+        passed = Passed(NAME, documents.UPGRADE_CHECK, request.given, joined=("only", "area", "accept-unknown"))
         return over_fleet(fleet, passed, options, around, Severity(request.fail_on))
     if wanted is not None:
         return inside.inside(request, wanted, checks, around)
@@ -271,11 +267,10 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroun
     opening.told(session, options, around)
     shared_options.told(before, around)
     beside = against(before, plan, request.given) if before is not None else None
-    view = CheckView(plan, request.given, session.recognised, since=beside)
-    shown = looks.decide(options, around.stdout, around.environ)
+    report = CheckReport(plan, request.given, session.recognised, since=beside)
     explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
     code = exits.FAILS if explained else opening.of(plan.outcome.status)
-    return Answer(FORMATS.render(view, options.output, shown), code)
+    return Answer(looks.answered(report, options, around), code)
 
 
 def _wish(request: Request, suppressions: tuple[Suppression, ...]) -> Wish:
@@ -288,7 +283,7 @@ def _wish(request: Request, suppressions: tuple[Suppression, ...]) -> Wish:
 
     symptom = Symptom(request.symptom) if request.symptom else None
     return Wish(
-        frozenset(request.only if symptom is None else codes_of(symptom)),
+        frozenset(request.codes if symptom is None else codes_of(symptom)),
         Gate(request.gate) if request.gate else None,
         Severity(request.fail_on),
         suppressions,
@@ -296,6 +291,7 @@ def _wish(request: Request, suppressions: tuple[Suppression, ...]) -> Wish:
         accepted=frozenset(request.accepted),
         no_aws=request.no_aws,
         tables=read_tables(request.tables) if request.tables else Tables(),
+        areas=request.areas,
     )
 
 
@@ -310,12 +306,13 @@ def _judging_something(checks: Sequence[Check], request: Request) -> None:
     from kubectl_eksdoc.check.registry import chosen
     from kubectl_eksdoc.model.codes import Code
 
-    if not checks and chosen(request.only, Gate(request.gate) if request.gate else None):
-        raise UsageError(f"--without leaves out all of {', '.join(request.only)}", "Choose others, or leave it in.")
+    named = ", ".join((*request.only, *request.areas))
+    if not checks and chosen(request.codes, Gate(request.gate) if request.gate else None):
+        raise UsageError(f"--without leaves out all of {named}", "Choose others, or leave it in.")
     if not checks:
-        gates = sorted({each.gate.value for each in chosen(request.only) if each.gate is not None})
+        gates = sorted({each.gate.value for each in chosen(request.codes) if each.gate is not None})
         where = f"Leave --gate out, or give --gate {' or '.join(gates)}." if gates else "Leave --gate out."
-        raise UsageError(f"none of {', '.join(request.only)} has to be fixed before --gate {request.gate}", where)
+        raise UsageError(f"none of {named} has to be fixed before --gate {request.gate}", where)
     if request.files and not any(Code.of("api-in-manifest") in check.codes for check in checks):
         raise UsageError(
             f"nothing that was chosen judges the manifests of -f: that is {Code.of('api-in-manifest').name}",

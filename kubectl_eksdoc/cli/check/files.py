@@ -34,13 +34,13 @@ def judged_files(request: Request, around: Surroundings) -> Answer:
     from kubectl_eksdoc.model.codes import Code
     from kubectl_eksdoc.model.commands import Reach
     from kubectl_eksdoc.model.findings import Severity
-    from kubectl_eksdoc.render.check import FORMATS, CheckView
+    from kubectl_eksdoc.render.check.report import CheckReport
     from kubectl_eksdoc.render.identity import identity_line
 
     code = Code.of("api-in-manifest")
     options, begin = request.options, request.since_version
     assert begin is not None
-    FORMATS.check(options.output)
+    CheckReport.check(options.output)
     found = way(Here(begin, "as --from says"), request.target)
     if isinstance(found, NoPath):
         raise UsageError(f"there is no way to the target: {found.why}", "Give --from and --target.")
@@ -57,9 +57,8 @@ def judged_files(request: Request, around: Surroundings) -> Answer:
     alone = ("--from", in_words(found.now), "--target", in_words(found.target), *_rows(request.tables))
     plan = plan_check(facts, [check for check in CHECKS if code in check.codes], wish, Reach(ours=alone))
     around.note(identity_line(cluster, around.now()))
-    shown = looks.decide(options, around.stdout, around.environ)
-    view = CheckView(plan, request.given)
-    return Answer(FORMATS.render(view, options.output, shown), opening.of(plan.outcome.status))
+    report = CheckReport(plan, request.given)
+    return Answer(looks.answered(report, options, around), opening.of(plan.outcome.status))
 
 
 def _tables(path: str) -> Tables:

@@ -214,11 +214,10 @@ def _granted(request: Request, wanted: Wanted, opted: Sequence[str], checks: Seq
 def _errand(request: Request, wanted: Wanted, who: Identity) -> Errand:
     from kubectl_eksdoc.host.suppressions import text_of
     from kubectl_eksdoc.in_cluster import FOLDER, LARGEST, Errand
-    from kubectl_eksdoc.render.drain.invocation import option_words
+    from kubectl_eksdoc.render.drain.plan import option_words
 
     given, files = dict(request.given), {}
-    if request.only:
-        given["only"] = ",".join(request.only)
+    given |= {flag: ",".join(each) for flag, each in (("only", request.only), ("area", request.areas)) if each}
     if request.suppressions:
         text = text_of(request.suppressions).encode()
         if len(text) > LARGEST:

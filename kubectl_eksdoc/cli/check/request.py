@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.cli.check.choosing import named_codes
 from kubectl_eksdoc.cli.check.since_values import Since
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, since_from, without_from
 from kubectl_eksdoc.errors import UsageError
@@ -27,11 +28,11 @@ _OF_FILES = "api-in-manifest"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, none for all; `accepted`: those
-    that may be unknown; `files`: of manifests; `suppressions`: a file, "" for none; `symptom`: "" for none. `refresh`:
-    EKS is to look anew first. `earlier`: a file of an earlier check, "" for none. `without`: opt-ins that are left out.
-    `no_aws`: so is AWS. `since_version`: manifests alone are judged, from there on. `tables`: a file of rows, "" for
-    none."""
+    """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, and `areas` of them, none for
+    all; `accepted`: those that may be unknown; `files`: of manifests; `suppressions`: a file, "" for none; `symptom`:
+    "" for none. `refresh`: EKS is to look anew first. `earlier`: a file of an earlier check, "" for none. `without`:
+    opt-ins that are left out. `no_aws`: so is AWS. `since_version`: manifests alone are judged, from there on.
+    `tables`: a file of rows, "" for none."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -50,6 +51,7 @@ class Request:
     no_aws: bool = False
     since_version: Version | None = None
     tables: str = ""
+    areas: tuple[str, ...] = ()
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str], several: bool = False) -> Request:
@@ -60,15 +62,15 @@ class Request:
         """
         if words:
             raise UsageError(f"{words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
-        if args.symptom and (args.gate or args.only):
-            other = "--gate" if args.gate else "--only"
+        if args.symptom and (args.gate or args.only or args.area):
+            other = "--gate" if args.gate else "--only" if args.only else "--area"
             raise UsageError(f"--symptom selects what is checked, and {other} does so, too", "Give one of them.")
         source, files = SourceOptions.from_args(args).choice, tuple(dict.fromkeys(args.filename))
         if STDIN in files and source.snapshot == STDIN:
             raise UsageError("standard input is a snapshot or manifests, not both", "Save one of them to a file.")
         if STDIN in files and several:
             raise UsageError("standard input is read once, and --fleet asks many clusters", "Save it to a file.")
-        if args.only == (_OF_FILES,) and not files:
+        if args.only == (_OF_FILES,) and not args.area and not files:
             raise UsageError(f"--only {_OF_FILES} judges manifests, and none are given", "Name them with -f.")
         if args.refresh_insights and not source.live:
             raise UsageError("--refresh-insights needs a live cluster", "Leave it out.")
@@ -94,7 +96,13 @@ class Request:
             args.no_aws,
             args.from_version,
             args.tables or "",
+            args.area,
         )
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Those that `only` and `areas` ask for."""
+        return named_codes(self.only, self.areas)
 
     @property
     def given(self) -> dict[str, object]:
@@ -103,6 +111,7 @@ class Request:
             "target": "" if self.target is None else str(self.target)[1:],
             "gate": self.gate,
             "only": list(self.only),
+            "area": list(self.areas),
             "fail-on": "" if self.fail_on == LOWEST else self.fail_on,
             "accept-unknown": list(self.accepted),
             "suppressions": self.suppressions,
@@ -144,5 +153,6 @@ def _of_files_alone(args: argparse.Namespace, files: Sequence[str], several: boo
         raise UsageError(
             f"--from reads no cluster, and {given[0] if given else '--fleet'} does", "Leave one of them out."
         )
-    if args.only and args.only != (_OF_FILES,):
-        raise UsageError(f"--from judges manifests alone: that is {_OF_FILES}", "Leave --only out.")
+    if args.area or (args.only and args.only != (_OF_FILES,)):
+        flag = "--area" if args.area else "--only"
+        raise UsageError(f"--from judges manifests alone: that is {_OF_FILES}", f"Leave {flag} out.")

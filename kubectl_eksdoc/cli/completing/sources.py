@@ -106,6 +106,7 @@ FLAGS: Mapping[str, Follows] = {
     "--configuration-values": _FILE,
     "--tf-plan": _FILE,
     "--manifest": _FILE,
+    "--chart": _FILE,
     "--explain-conflict": _FILE,
     "--order-file": _FILE,
     "--kubeconfig-out": _FILE,
@@ -240,23 +241,23 @@ NAMES: Mapping[str, Named] = {
 }
 """By command; a flag behind it stands for the command with that flag, and comes first. Others name nothing."""
 
-_RUNS = "render.run.formats.FORMATS"
+_RUNS = "render.run.report.RunReport"
 _FLEET = "render.fleet.report.FleetReport"
 _ADDON_UPDATE = "render.addon_update.report.UpdateReport"
 _ADDON_AFTER = "render.addon.after.AfterReport"
 _DNS_CHANGE = "render.dns_change.report.DnsChangeReport"
 
 FORMATS: Mapping[str, str] = {
-    "drain plan": "render.drain.FORMATS",
+    "drain plan": "render.drain.report.DrainReport",
     "drain run": _RUNS,
     "drain resume": _RUNS,
     "drain rollback": _RUNS,
-    "drain status --attach": "cli.run.status.FORMATS",
-    "drain status": "render.run.status.FORMATS",
-    "drain rehearse": "render.rehearsal.FORMATS",
-    "rehearse": "render.rehearsal.FORMATS",
+    "drain status --attach": "render.run.status.OthersReport",
+    "drain status": "render.run.status.StatusReport",
+    "drain rehearse": "render.rehearsal.report.RehearsalReport",
+    "rehearse": "render.rehearsal.report.RehearsalReport",
     "check --fleet": _FLEET,
-    "check": "render.check.FORMATS",
+    "check": "render.check.report.CheckReport",
     "addon-diff --fleet": _FLEET,
     "addon-diff --apply": _ADDON_UPDATE,
     "addon-diff --resume": _ADDON_UPDATE,

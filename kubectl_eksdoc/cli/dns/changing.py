@@ -120,7 +120,7 @@ def _view(asking: Asking, session: ClusterSession, ready: Ready) -> DnsChangeRep
     if ready.update is not None and values is not None:
         command = commands.update_addon(session.believed.cluster, change.version, mode, values)
         words = asking.reached_by(session)
-        back = commands.back_of_update(ready.update.back, session.believed.cluster, "values-of-before.json", words)
+        back = commands.back_of_update(ready.update.back, session.believed.cluster, "", words)
     elif ready.config is not None:
         command = commands.apply_config(ready.config, apply.force, asking.kubectl(session))
         before = config_map(change.corefile.before if change.corefile is not None else "")

@@ -314,7 +314,7 @@ def _of_aws(command: Invocation, name: str) -> tuple[Question, ...]:
 
 def _chooses(command: Invocation) -> bool:
     """Whether it is a ``check`` that looks at less, or further, than without its flags, or elsewhere."""
-    flags = ("only", "gate", "symptom", "target", "without", "kubeconfig_secret")
+    flags = ("only", "area", "gate", "symptom", "target", "without", "kubeconfig_secret")
     return command.words[0] == "check" and any(getattr(command.args, each, None) for each in flags)
 
 

@@ -13,7 +13,7 @@ from kubectl_eksdoc.drain.comparison.comparing import ORDER
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.limits import Limits
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.render.drain.invocation import option_words
+from kubectl_eksdoc.render.drain.plan import option_words
 from kubectl_eksdoc.wiring.runs import Hooks
 
 BESIDE = ("since", "baseline")
@@ -58,7 +58,7 @@ def of_saved(options: Mapping[str, object], file: str) -> tuple[Targeting, Drain
     """What a saved plan was asked for, the nodes of its order's file included. Raises: as `asked_again`."""
     targeting, policy, _, _ = asked_again(words_of(options), f"the plan {file}")
     if policy.assume_budgets or policy.assume_fixed:
-        raise UsageError(f"the plan {file} supposes what is not so (--assume-…): it is a what-if, and cannot be run")
+        raise UsageError(f"the plan {file} assumes fixes that are not made (--assume-…): it cannot be run")
     order = options.get(ORDER)
     if isinstance(order, list):
         policy = replace(policy, order_nodes=tuple(str(node) for node in order))

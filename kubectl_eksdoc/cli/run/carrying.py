@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.flows.run.draining import Ended
     from kubectl_eksdoc.flows.run.running import Running
     from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.render.run.view import RunView
+    from kubectl_eksdoc.render.run.report import RunReport
 
 
 def reached_by(options: GlobalOptions, namespace: str, context: str = "") -> tuple[str, ...]:
@@ -165,11 +165,8 @@ class Carrying:
         resumed: bool = False,
     ) -> Answer:
         """What came of it."""
-        from kubectl_eksdoc.render.run.formats import FORMATS
-
-        around = self._around
         view = self.view(cluster, ended, options, limits, resumed=resumed)
-        text = FORMATS.render(view, self._options.output, looks.decide(self._options, around.stdout, around.environ))
+        text = looks.answered(view, self._options, self._around)
         blank = "\n" if self._options.output in ("table", "wide") else ""
         return Answer(blank + text, _exit_code(ended))
 
@@ -181,15 +178,14 @@ class Carrying:
         limits: Limits,
         *,
         resumed: bool = False,
-    ) -> RunView:
+    ) -> RunReport:
         """What every format of it is made from."""
         from kubectl_eksdoc.drain.run.patience import soak_of
-        from kubectl_eksdoc.render.record.view import RecordView
-        from kubectl_eksdoc.render.run.formats import FORMATS
-        from kubectl_eksdoc.render.run.view import RunView
+        from kubectl_eksdoc.render.record.rows import RecordView
+        from kubectl_eksdoc.render.run.report import RunReport
 
         around, keeping = self._around, self.keeping
-        view = RunView(
+        view = RunReport(
             keeping.run,
             RecordView(ended.record, cluster, options, soak=soak_of(ended.record.plan, limits.soak_s)),
             self._began,
@@ -202,7 +198,7 @@ class Carrying:
         )
         if not self._is_told:
             self._is_told = True
-            self._record(FORMATS.render(view, "json", looks.decide(self._options, around.stdout, around.environ)))
+            self._record(view.render("json", looks.decide(self._options, around.stdout, around.environ)))
         return view
 
     @property

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.flows.run.running import Tried
     from kubectl_eksdoc.model.cluster import Cluster, Identity
     from kubectl_eksdoc.model.journal import RunSummary
-    from kubectl_eksdoc.render.drain.view import DrainView
-    from kubectl_eksdoc.render.run.view import RunView
+    from kubectl_eksdoc.render.drain.plan import DrainView
+    from kubectl_eksdoc.render.run.report import RunReport
 
 
 class RunDesk:
@@ -79,7 +79,7 @@ class RunDesk:
         self._check_free()
         check_writable(self._around.environ, new_run.COMMAND)
         if policy.assume_fixed or policy.assume_budgets:
-            raise UsageError("this plan supposes what is not so: it is a what-if, and cannot be run")
+            raise UsageError("this plan assumes fixes that are not made (--assume-…): it cannot be run")
         notes = _Notes(self._around)
         plan = PlanRequest(self._reach(), SourceChoice(), targeting, policy)
         wanted = NewRun(plan, self._namespace, Limits())
@@ -111,7 +111,7 @@ class RunDesk:
 
     def prepare_going_on(self, run: str) -> Prepared:
         from kubectl_eksdoc.drain.run.journal import replay
-        from kubectl_eksdoc.render.drain.view import DrainView
+        from kubectl_eksdoc.render.drain.plan import DrainView
 
         self._check_free()
         check_writable(self._around.environ, rest.COMMAND)
@@ -268,9 +268,9 @@ class _Notes(io.StringIO):
         return len(text)
 
 
-def _outcome(view: RunView, events: str) -> Outcome:
-    from kubectl_eksdoc.render.run import table
-    from kubectl_eksdoc.render.run.view import Outcome as Came
+def _outcome(view: RunReport, events: str) -> Outcome:
+    from kubectl_eksdoc.render.run.report import Outcome as Came
+    from kubectl_eksdoc.render.run.report import against_plan, verdict
 
     doubt = bool(view.record.record.pending or view.record.record.coming)
-    return Outcome(table.verdict(view), table.against_plan(view), view, view.outcome is not Came.DONE, doubt, events)
+    return Outcome(verdict(view), against_plan(view), view, view.outcome is not Came.DONE, doubt, events)

@@ -40,18 +40,17 @@ from kubectl_eksdoc.session.sources import SourceChoice
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.run.limits import Limits
     from kubectl_eksdoc.model.baseline import Baseline
-    from kubectl_eksdoc.render.drain import DrainView
-    from kubectl_eksdoc.render.look import Look
+    from kubectl_eksdoc.render.drain.report import DrainReport
 
 
 # The summary that stands directly above the prompt of a drain.
 
 
 def show_in_short(
-    view: DrainView, options: GlobalOptions, limits: Limits, reached_by: Sequence[str], around: Surroundings
+    view: DrainReport, options: GlobalOptions, limits: Limits, reached_by: Sequence[str], around: Surroundings
 ) -> None:
     """It is no answer, so it goes to stderr; `reached_by`: the words that lead to the cluster and the journal."""
-    from kubectl_eksdoc.render.drain.confirmation import confirmation
+    from kubectl_eksdoc.render.drain.steps import confirmation
 
     look = looks.decide(options, around.stderr, around.environ)
     rollback = shlex.join(["kubectl", "eksdoc", "drain", "rollback", *reached_by])
@@ -137,12 +136,12 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    from kubectl_eksdoc.render.run.formats import FORMATS
+    from kubectl_eksdoc.render.run.report import RunReport
 
     request = _request(args, words, around)
     wanted = request.wanted
     if request.inside is None:
-        FORMATS.check(request.options.output)
+        RunReport.check(request.options.output)
     if not request.dry and (request.inside is None or request.inside.apply):
         check_writable(around.environ, COMMAND)
     if request.carried and (answer := rest.gone_on_with(wanted, request.carried, around)) is not None:
@@ -154,7 +153,7 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
         return _inside(request, request.inside, read, around)
     if request.dry:
         return _dry(request, read, around)
-    _show(request, read, around)
+    looks.show(_report(request, read), request.options, around)
     check_others(wanted, around)(read.cluster, read.plan)
     if not read.nodes:
         around.note("nothing is drained: no node of the plan can be")
@@ -235,36 +234,24 @@ def _check_saved(saved: Baseline, read: Read) -> None:
     check_drift(saved.promise, read.plan, f"the plan {saved.file} was saved", PLAN_AGAIN)
 
 
-def _show(request: _Request, read: Read, around: Surroundings) -> None:
-    """The plan, before anything is asked; it is no answer, so it goes to stderr."""
-    from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.cli.streams import say
-
-    look = looks.decide(request.options, around.stderr, around.environ)
-    say(around.stderr, f"{_page(request, read, look)}\n")
-
-
-def _page(request: _Request, read: Read, look: Look) -> str:
-    from kubectl_eksdoc.render.drain.formats import preview
-
-    return preview(_view(request, read), look, request.options.output == "wide")
-
-
 def _show_in_short(request: _Request, read: Read, around: Surroundings) -> None:
     """Directly above the prompt, where the page may have scrolled away."""
-    view, wanted = _view(request, read), request.wanted
+    view, wanted = _report(request, read), request.wanted
     words = reached_by(request.options, wanted.namespace, read.cluster.identity.context)
     show_in_short(view, request.options, wanted.limits, words, around)
 
 
-def _view(request: _Request, read: Read) -> DrainView:
+def _report(request: _Request, read: Read) -> DrainReport:
+    """The plan, before anything is asked."""
     from kubectl_eksdoc.cli import opening
     from kubectl_eksdoc.drain.run.patience import soak_of
-    from kubectl_eksdoc.render.drain import DrainView
+    from kubectl_eksdoc.render.drain.report import DrainReport
 
     reached_by = opening.words(SourceChoice(), request.options, read.cluster.identity.context)
     soak = soak_of(read.plan, request.wanted.limits.soak_s)
-    return DrainView(read.plan, read.cluster, as_given(request.wanted), reached_by=reached_by, soak=soak)
+    return DrainReport(
+        read.plan, read.cluster, as_given(request.wanted), reached_by=reached_by, soak=soak, preview=True
+    )
 
 
 def _inside(request: _Request, how: Inside, read: Read, around: Surroundings) -> Answer:
@@ -273,19 +260,14 @@ def _inside(request: _Request, how: Inside, read: Read, around: Surroundings) ->
     from kubectl_eksdoc.render.drain.result import PlanResult
     from kubectl_eksdoc.render.result import plain
 
-    _show(request, read, around)
-    plan = plain(PlanResult.of(_view(request, read)))
+    looks.show(_report(request, read), request.options, around)
+    plan = plain(PlanResult.of(_report(request, read)))
     return inside(request.wanted, read, plan, request.given, how, request.dry, around)
 
 
 def _dry(request: _Request, read: Read, around: Surroundings) -> Answer:
-    from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.render.drain import render
-
     options = request.options
-    look = looks.decide(options, around.stdout, around.environ)
-    on_screen = options.output in ("table", "wide")
-    text = _page(request, read, look) if on_screen else render(_view(request, read), options.output, look)
+    text = looks.answered(_report(request, read), options, around)
     refused = request.dry == "server" and _server_refuses(options, read, around)
     tell((_PROVES_LITTLE,), around)
     return Answer(text, exits.FAILS if refused else exit_code(read.plan))

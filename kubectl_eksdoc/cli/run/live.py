@@ -21,7 +21,7 @@ from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.draining import Wish, Wished
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.journal import Phase
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.tui.run.state import Kind, Outcome, Update
 from kubectl_eksdoc.wiring.runs import HastenedClock, hastened

@@ -96,7 +96,7 @@ def check_rights(wanted: NewRun, read: Read, around: Surroundings) -> None:
 
 
 def as_given(wanted: NewRun) -> dict[str, object]:
-    from kubectl_eksdoc.render.drain.given import as_given as given
+    from kubectl_eksdoc.render.drain.plan import as_given as given
 
     plan = wanted.plan
     return given(plan.targeting, plan.policy, "", plan.order_file)

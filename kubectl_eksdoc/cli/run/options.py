@@ -100,7 +100,7 @@ def waiting(limits: Limits, around: Surroundings, *, answered: bool = True) -> W
 
 def words_of(limits: Limits, hooks: Hooks) -> tuple[str, ...]:
     """The words that say them again."""
-    from kubectl_eksdoc.render.drain.invocation import option_words
+    from kubectl_eksdoc.render.drain.plan import option_words
 
     found = option_words(given(limits))
     return (*found, *(f"{flag}={hooks.commands[when]}" for flag, when in _HOOKS.items() if when in hooks.commands))

@@ -19,7 +19,6 @@ from kubectl_eksdoc.cli.run.noted import Noted
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen
 from kubectl_eksdoc.cli.run.rest import COMMAND, Rest, gone_on
 from kubectl_eksdoc.cli.run.status import asked
-from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.model.journal import Phase
@@ -28,7 +27,7 @@ from kubectl_eksdoc.wiring.runs import Hooks
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.run.limits import Limits
-    from kubectl_eksdoc.render.drain import DrainView
+    from kubectl_eksdoc.render.drain.report import DrainReport
 
 _ABOUT = """\
 Resume a run that was paused or interrupted. The remaining nodes are planned again for the current state of the cluster,
@@ -73,11 +72,11 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
     from kubectl_eksdoc.drain.run.journal import replay
-    from kubectl_eksdoc.render.run.formats import FORMATS
+    from kubectl_eksdoc.render.run.report import RunReport
 
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
     limits_given = run_options.limits_given(args)
-    FORMATS.check(request.options.output)
+    RunReport.check(request.options.output)
     check_writable(around.environ, COMMAND)
     keeping = around.edges.keeping("", request.namespace, around.environ)
     try:
@@ -147,16 +146,15 @@ def _check_removed(request: RunRequest, around: Surroundings) -> None:
             raise noted.elsewhere(found, "resume")
 
 
-def _show(rest: Rest, request: RunRequest, limits: Limits, around: Surroundings) -> DrainView:
+def _show(rest: Rest, request: RunRequest, limits: Limits, around: Surroundings) -> DrainReport:
     from kubectl_eksdoc.drain.run.patience import soak_of
-    from kubectl_eksdoc.render.drain import DrainView
-    from kubectl_eksdoc.render.drain.formats import preview
+    from kubectl_eksdoc.render.drain.report import DrainReport
     from kubectl_eksdoc.render.identity import identity_line
 
     look = looks.decide(request.options, around.stderr, around.environ)
     around.note(identity_line(rest.cluster, around.now(), look))
     words = reached_by(request.options, request.namespace, rest.cluster.identity.context)
     soak = soak_of(rest.plan, limits.soak_s)
-    view = DrainView(rest.plan, rest.cluster, {}, reached_by=words, soak=soak)
-    say(around.stderr, f"{preview(view, look, request.options.output == 'wide')}\n")
-    return view
+    report = DrainReport(rest.plan, rest.cluster, {}, reached_by=words, soak=soak, preview=True)
+    looks.show(report, request.options, around)
+    return report

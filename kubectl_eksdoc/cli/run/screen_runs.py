@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # the first paint must not pay for runs
     from kubectl_eksdoc.flows.run.running import Tried
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.journal import RunSummary
-    from kubectl_eksdoc.render.drain.view import DrainView
+    from kubectl_eksdoc.render.drain.plan import DrainView
     from kubectl_eksdoc.tui.run.state import Desk, Live, Prepared
 
 _LOOK_S = 0.2
@@ -41,7 +41,8 @@ class Where:
     called: str = ""
 
     def named(self, cluster: Cluster) -> Cluster:
-        return replace(cluster, identity=cluster.identity.given(self.called, ""))
+        who = cluster.identity
+        return replace(cluster, identity=replace(who, cluster=who.cluster or self.called))
 
 
 class ScreenRuns:

@@ -34,16 +34,13 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.journal import Held, RunNote
     from kubectl_eksdoc.model.nodes import Node
-    from kubectl_eksdoc.render.run.status_view import StatusView, WithoutJournal
+    from kubectl_eksdoc.render.run.status import StatusReport, WithoutJournal
 
 
 # ``kubectl eksdoc drain status --attach``: watch a drain that somebody else is running.
 
 
 COMMAND = "drain status --attach"
-
-FORMATS = ("table", "wide", "json")
-"""Each change is a table, or a line of JSON."""
 
 
 def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
@@ -53,14 +50,11 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         EksdocError: there is no such node, or the cluster is at fault.
     """
     from kubectl_eksdoc.flows.run.resuming import attach
-    from kubectl_eksdoc.render.run import events, status
-    from kubectl_eksdoc.render.run.watch_result import watch
+    from kubectl_eksdoc.render.run.status import OthersReport
 
     SourceOptions.check_live(args)
     options = GlobalOptions.from_args(args)
-    if options.output not in FORMATS:
-        raise UsageError(f"drains of others have no output format {options.output!r}", "choose table, wide or json")
-    look = looks.decide(options, around.stdout, around.environ)
+    OthersReport.check(options.output)
 
     def command(note: RunNote) -> str:
         reached = reached_by(options, note.journal or run_options.namespace_from(args))
@@ -76,11 +70,8 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         missing = sorted(set(words) - {node.name for node in cluster.nodes})
         if missing:
             raise UsageError(f"there is no node {missing[0]}", "kubectl get nodes lists them.")
-        now = around.now()
-        if options.output == "json":
-            around.say(events.json_line(watch(nodes, now, command)))
-        else:
-            around.say(status.page(nodes, now, look, options.output == "wide", command) + "\n")
+        text = looks.answered(OthersReport(nodes, around.now(), command), options, around)
+        around.say(text if options.output == "json" else f"{text}\n")
 
     edges = around.edges
     try:
@@ -158,7 +149,6 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         EksdocError: there is no such run, or the cluster is at fault.
     """
     from kubectl_eksdoc.drain.run.replay import of_journal
-    from kubectl_eksdoc.render.run.status import FORMATS
 
     if args.attach:
         return run_attach(args, words, around)
@@ -166,7 +156,6 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     if args.replay is not None:
         return _replayed(args.replay, request, around)
     keeping = around.edges.keeping("", request.namespace, around.environ)
-    look, output = looks.decide(request.options, around.stdout, around.environ), request.options.output
     before = ""
     try:
         runs = around.edges.open_runs(request.options.connection, keeping)
@@ -176,10 +165,10 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
             run = chosen(listed, request.run, under_way(listed) or listed[:1], "there")
             return _events(of_journal(runs.entries(run.run)), request, around)
         if args.history:
-            return Answer(FORMATS.render(_history(runs, request, around), output, look))
+            return Answer(looks.answered(_history(runs, request, around), request.options, around))
         while True:
             view = _view(runs, request, args.watch, beside, around)
-            text = FORMATS.render(view, output, look)
+            text = looks.answered(view, request.options, around)
             ended = view.run is None or view.run.phase == Phase.ENDED.value
             if not args.watch or ended:
                 return Answer(text)
@@ -214,7 +203,7 @@ class Beside:
 
     def of(self, listed: Sequence[RunSummary]) -> tuple[WithoutJournal, ...]:
         """The runs that are not listed."""
-        from kubectl_eksdoc.render.run.status_view import WithoutJournal
+        from kubectl_eksdoc.render.run.status import WithoutJournal
 
         names = {run.run for run in listed}
         found = [each for each in self.noted.found(self.nodes) if each.run not in names]
@@ -230,10 +219,10 @@ class Beside:
         )
 
 
-def _view(runs: Runs, request: RunRequest, one: bool, beside: Beside, around: Surroundings) -> StatusView:
+def _view(runs: Runs, request: RunRequest, one: bool, beside: Beside, around: Surroundings) -> StatusReport:
     """Of the run that is named; of the one under way, if `one` is asked for or there is no other; else of all."""
     from kubectl_eksdoc.drain.run.journal import replay as stands_by
-    from kubectl_eksdoc.render.run.status_view import StatusView
+    from kubectl_eksdoc.render.run.status import StatusReport
 
     listed = runs.all()
     active = under_way(listed)
@@ -241,7 +230,7 @@ def _view(runs: Runs, request: RunRequest, one: bool, beside: Beside, around: Su
     held, notes = _held(runs)
     if beside.unread:
         notes = (*notes, f"runs whose journal is gone are not found: {beside.unread}")
-    view = StatusView(request.namespace, around.now(), listed, held, without=without, notes=notes)
+    view = StatusReport(request.namespace, around.now(), listed, held, without=without, notes=notes)
     if request.run in {each.run for each in without}:
         return view
     if not (request.run or (one and active) or len(active) == 1):
@@ -250,16 +239,16 @@ def _view(runs: Runs, request: RunRequest, one: bool, beside: Beside, around: Su
     return replace(view, run=run, journaled=stands_by(runs.entries(run.run)))
 
 
-def _history(runs: Runs, request: RunRequest, around: Surroundings) -> StatusView:
+def _history(runs: Runs, request: RunRequest, around: Surroundings) -> StatusReport:
     """Of all runs, or of the one that is named."""
     from kubectl_eksdoc.drain.run.journal import replay as stands_by
-    from kubectl_eksdoc.render.run.status_view import Past, StatusView
+    from kubectl_eksdoc.render.run.status import Past, StatusReport
 
     listed = runs.all()
     kept = [chosen(listed, request.run, (), "there")] if request.run else listed
     held, notes = _held(runs)
     history = tuple(Past(run, stands_by(runs.entries(run.run))) for run in kept)
-    return StatusView(request.namespace, around.now(), listed, held, notes=notes, history=history)
+    return StatusReport(request.namespace, around.now(), listed, held, notes=notes, history=history)
 
 
 def _replayed(path: str, request: RunRequest, around: Surroundings) -> Answer:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from kubectl_eksdoc.coredns_lameduck.deployed import KUBE_PROXY, Deployed, DnsFacts
 from kubectl_eksdoc.kubernetes import kube_proxy
 from kubectl_eksdoc.kubernetes.corefile.addresses import split_host_port
+from kubectl_eksdoc.kubernetes.corefile.edits import EKS
 from kubectl_eksdoc.kubernetes.corefile.plugins import addresses
 from kubectl_eksdoc.model.asked import Absent, Unknown
 from kubectl_eksdoc.model.aws.addons import AddonSide
@@ -62,9 +63,9 @@ _LOOK_AGAIN = (
 
 def not_read(what: str, told: Absent | Unknown, of: Subject = DEPLOYMENT) -> Finding:
     """`what` is missing, so what follows from it is unknown."""
-    why, missing = (told.why, told.missing) if isinstance(told, Unknown) else (told.said, "")
-    remedy = allow(missing) if missing else Remedy(_LOOK_AGAIN)
-    return Finding.of("dns-unread/fact", of, remedy=(remedy,), what=what, why=why, lacking=missing or what)
+    told = Unknown(told.said) if isinstance(told, Absent) else told
+    remedy = allow(told.missing) if told.missing else Remedy(_LOOK_AGAIN)
+    return Finding.of("dns-unread/fact", of, remedy=(remedy,), what=what, why=told, lacking=told.missing or what)
 
 
 def judged(facts: DnsFacts) -> Iterator[Finding]:
@@ -140,7 +141,7 @@ def _plugins(facts: DnsFacts, corefile: Corefile, of: Deployed | Absent | Unknow
         return
     yield from _probes(facts, corefile, of)
     if of.readiness is None:
-        yield Finding.of("dns-readiness-asks-health/no-probe", DEPLOYMENT, remedy=(_asking_ready(facts),))
+        yield Finding.of("dns-readiness-asks-health/no-probe", DEPLOYMENT, remedy=(_asking_ready(facts, of),))
         return
     wanted = {"/ready": "ready", "/health": "health"}.get(of.readiness.path)
     if wanted is not None and wanted not in used:
@@ -152,7 +153,7 @@ def _plugins(facts: DnsFacts, corefile: Corefile, of: Deployed | Absent | Unknow
             wanted=wanted,
         )
     elif wanted == "health":
-        yield Finding.of("dns-readiness-asks-health/health", DEPLOYMENT, remedy=(_asking_ready(facts),))
+        yield Finding.of("dns-readiness-asks-health/health", DEPLOYMENT, remedy=(_asking_ready(facts, of),))
 
 
 _ANSWERS = {"/ready": ("ready", ":8181"), "/health": ("health", ":8080")}
@@ -189,13 +190,21 @@ def _answers(address: str, port: str) -> bool:
     return split is not None and split[1] == port and split[0] not in ("localhost", "127.0.0.1", "::1")
 
 
-def _asking_ready(facts: DnsFacts) -> Remedy:
+def _asking_ready(facts: DnsFacts, of: Deployed) -> Remedy:
+    """Which fields an update resets goes by their owners, as addon-diff has it: EKS's own stay as they are."""
     ready = "see that the Corefile has the plugin ready first"
+    if EKS in of.readiness_by:
+        return Remedy(
+            "EKS has set this probe itself: an update resets nothing of it, and only another version may change it.",
+            "kubectl eksdoc addon-diff coredns",
+            When.LATER,
+        )
     if has_what_came_by_1_11(facts.addon):
+        by = f"{', '.join(of.readiness_by)} has changed it" if of.readiness_by else "who has changed it is not known"
         return Remedy(
             (
-                "The add-on brings a probe that asks /ready, and another client has changed it. Have EKS set "
-                f"it again, and {ready}. It would also reset:"
+                f"The add-on brings a probe that asks /ready, and {by}. Have EKS set it again, and {ready}. "
+                "It would also reset:"
             ),
             "kubectl eksdoc addon-diff coredns --resolve-conflicts OVERWRITE",
             When.LATER,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from kubectl_eksdoc.embedded.api.built_in import BUILT_IN, GROUP_PRIORITIES
-from kubectl_eksdoc.embedded.api.resources import READ_AND_WRITE, Announced, PrinterColumn, Served, Subresource
+from kubectl_eksdoc.embedded.api.resources import READ_AND_WRITE, Announced, Served, Subresource
 from kubectl_eksdoc.embedded.api.version_order import preference
 from kubectl_eksdoc.model.api_objects import Doc, at
 from kubectl_eksdoc.simulator.registry import Registry
@@ -32,12 +32,8 @@ def missing(definition: Doc) -> tuple[str, ...]:
     paths = (("spec", "group"), ("spec", "scope"), ("spec", "names", "plural"), ("spec", "names", "kind"))
     lacking = [".".join(path) for path in (*paths, ("spec", "versions")) if not at(definition, *path)]
     for i, version in enumerate(at(definition, "spec", "versions") or ()):
-        version = version or {}
-        if not version.get("name"):
+        if not (version or {}).get("name"):
             lacking.append(f"spec.versions[{i}].name")
-        for j, column in enumerate(version.get("additionalPrinterColumns") or ()):
-            where = f"spec.versions[{i}].additionalPrinterColumns[{j}]"
-            lacking += [f"{where}.{name}" for name in ("name", "type", "jsonPath") if not (column or {}).get(name)]
     return tuple(lacking)
 
 
@@ -71,7 +67,6 @@ def from_definition(definition: Doc) -> tuple[Served, ...]:
             categories=tuple(names.get("categories") or ()),
             subresources=_subresources(names["kind"], version.get("subresources") or {}),
             custom=True,
-            columns=tuple(map(_column, version.get("additionalPrinterColumns") or ())),
         )
         for version in spec["versions"]
         if version.get("served")
@@ -82,17 +77,6 @@ def _subresources(kind: str, declared: Doc) -> tuple[Subresource, ...]:
     status = (Subresource("status", kind, READ_AND_WRITE),) if declared.get("status") is not None else ()
     scale = (Subresource("scale", "Scale", READ_AND_WRITE, "autoscaling", "v1"),)
     return status + scale if declared.get("scale") is not None else status
-
-
-def _column(declared: Doc) -> PrinterColumn:
-    return PrinterColumn(
-        name=declared["name"],
-        type=declared["type"],
-        json_path=declared["jsonPath"],
-        format=declared.get("format") or "",
-        description=declared.get("description") or "",
-        priority=declared.get("priority") or 0,
-    )
 
 
 def schema_in(definition: Doc, version: str) -> Doc | None:
@@ -112,7 +96,6 @@ def from_api_service(service: Doc) -> Announced:
         group_priority=spec.get("groupPriorityMinimum") or 0,
         version_priority=spec.get("versionPriority") or 0,
         remote=spec.get("service") is not None,
-        available=_condition(service, "Available"),
     )
 
 
@@ -219,8 +202,6 @@ PLAIN = Form()
 TABLE = Form("Table", "meta.k8s.io", "v1")
 PARTIAL = Form("PartialObjectMetadata", "meta.k8s.io", "v1")
 PARTIAL_LIST = Form("PartialObjectMetadataList", "meta.k8s.io", "v1")
-DISCOVERY_V2 = Form("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2")
-DISCOVERY_V2BETA1 = Form("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2beta1")
 
 
 def choose(accept: str, offered: Collection[Form]) -> Form | None:

@@ -27,23 +27,10 @@ class Subresource:
 
 
 @dataclass(frozen=True, slots=True)
-class PrinterColumn:
-    """One of `additionalPrinterColumns` of a CustomResourceDefinition."""
-
-    name: str
-    type: str
-    json_path: str
-    format: str = ""
-    description: str = ""
-    priority: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Served:
     """A resource in one version: ``/apis/{group}/{version}/{plural}``.
 
-    `custom` marks those of a CustomResourceDefinition; `columns` are then what its tables show beside the name, none
-    where the definition says nothing about them.
+    `custom` marks those of a CustomResourceDefinition.
     """
 
     group: str
@@ -57,7 +44,6 @@ class Served:
     categories: tuple[str, ...] = ()
     subresources: tuple[Subresource, ...] = ()
     custom: bool = False
-    columns: tuple[PrinterColumn, ...] = ()
 
     @property
     def api_version(self) -> str:
@@ -101,4 +87,3 @@ class Announced:
     group_priority: int
     version_priority: int
     remote: bool
-    available: bool

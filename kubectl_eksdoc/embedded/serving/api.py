@@ -34,7 +34,6 @@ from kubectl_eksdoc.embedded.serving.targets import (
 from kubectl_eksdoc.embedded.serving.validation import Holds, Policies
 from kubectl_eksdoc.embedded.serving.watching import Streaming, Watch, asked
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.kubernetes.api.patches.refusals import PatchRefused
 from kubectl_eksdoc.kubernetes.api.statuses import Details, Refusal, Status, expired
 from kubectl_eksdoc.model import versions
 from kubectl_eksdoc.model.api_objects import Doc
@@ -144,8 +143,6 @@ class Api:
                 return self._answer(request)
             except Refusal as refusal:
                 return status_reply(refusal.status)
-            except PatchRefused as refused:
-                return Reply(refused.refusal.code, encode(refused.refusal.status()))
             except TooOldToContinue as refused:
                 doc = expired(TOO_OLD_TO_CONTINUE).status.doc()
                 return Reply(410, encode({**doc, "metadata": {"continue": refused.token}}))
@@ -231,40 +228,31 @@ class Api:
             return Reply(200, b"ok", _TEXT)
         if path == "/metrics":
             return Reply(200, pod_logs.text(self._deprecated), pod_logs.CONTENT_TYPE)
-        if path == "/openapi/v2":
-            return Reply(200, openapi.v2_document(served), openapi.CONTENT_TYPE)
         match path.split("/"):
             case ["", "apis", group, version, *_] if served.unanswered(group, version):
                 return Reply(503, b"service unavailable\n", _TEXT)
-        doc, content = self._discovered(path, request.headers.get("accept", ""), served)
-        if doc is None:
-            return Reply(404, b"404 page not found\n", _TEXT)
-        return Reply(200, encode(doc), content) if content else Reply(200, encode(doc))
-
-    def _discovered(self, path: str, accept: str, served: Catalogue) -> tuple[Doc | None, str]:
-        form = discovery.asked_for(accept)
-        parts = path.split("/")[1:]
-        if path in ("/api", "/apis") and form is not None:
-            made = discovery.core if path == "/api" else discovery.groups
-            return made(served, form), discovery.content_type(form)
-        if path == "/version":
-            return discovery.version(self._setup.build), ""
         if path == "/openapi/v3":
-            return openapi.index(served), _TEXT
-        if path.startswith("/openapi/v3/"):
-            return openapi.document(served, path.removeprefix("/openapi/v3/")), ""
-        match parts:
+            return Reply(200, encode(openapi.index(served)), _TEXT)
+        doc = self._discovered(path, served)
+        return Reply(404, b"404 page not found\n", _TEXT) if doc is None else Reply(200, encode(doc))
+
+    def _discovered(self, path: str, served: Catalogue) -> Doc | None:
+        match path.split("/")[1:]:
+            case ["version"]:
+                return discovery.version(self._setup.build)
+            case ["openapi", "v3", *rest]:
+                return openapi.document(served, "/".join(rest))
             case ["api"]:
-                return discovery.api_versions(self._setup.address), ""
+                return discovery.api_versions(self._setup.address)
             case ["apis"]:
-                return discovery.group_list(served), ""
+                return discovery.group_list(served)
             case ["api", version]:
-                return discovery.resource_list(served, "", version), ""
+                return discovery.resource_list(served, "", version)
             case ["apis", group]:
-                return discovery.group(served, group), ""
+                return discovery.group(served, group)
             case ["apis", group, version]:
-                return discovery.resource_list(served, group, version), ""
-        return None, ""
+                return discovery.resource_list(served, group, version)
+        return None
 
     def _watch(self, request: Request, target: Target) -> Reply:
         what = asked(request, target)

@@ -9,8 +9,6 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import yaml
-
 from kubectl_eksdoc.embedded.serving import protobuf
 from kubectl_eksdoc.embedded.serving.changes import APPLY, content_type
 from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
@@ -19,74 +17,14 @@ from kubectl_eksdoc.embedded.serving.targets import Request, Target
 from kubectl_eksdoc.kubernetes.api.shapes import DELETE_OPTIONS, QUANTITY, Shape, misfits
 from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
 from kubectl_eksdoc.model.api_objects import Doc
-from kubectl_eksdoc.objects.single import NoJson
-from kubectl_eksdoc.objects.single import decode as single_decode
+from kubectl_eksdoc.objects.single import NoJson, decode
 from kubectl_eksdoc.simulator.registry import Deleted, DeleteOptions
-
-# Bodies in YAML as their JSON would be: what people write by hand and send with curl.
-#
-# As sigs.k8s.io/yaml reads them: times stay text, names are text whatever they look like. Aliases, with which a small
-# text becomes a huge object, are not read.
-
-
-DEEPEST = 200
-
-
-class NoYaml(ValueError):
-    """It is no YAML, or not all of it is read here."""
-
-
-class _Loader(yaml.SafeLoader):
-    """Without times."""
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise NoYaml("aliases are not read here")
-        return super().compose_node(parent, index)
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, form) for tag, form in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-
-
-def decode(body: bytes) -> Any:
-    """
-    Raises:
-        NoYaml
-    """
-    try:
-        return _as_json(yaml.load(body, Loader=_Loader), DEEPEST)
-    except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
-        raise NoYaml(" ".join(str(error).split())) from error
-
-
-def _as_json(value: Any, deepest: int) -> Any:
-    if deepest < 0:
-        raise NoYaml("it is too deep")
-    if isinstance(value, dict):
-        return {_name(key): _as_json(each, deepest - 1) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_as_json(each, deepest - 1) for each in value]
-    if value is None or isinstance(value, (str, bool, int, float)):
-        return value
-    raise NoYaml(f"a {type(value).__name__} is not read here")
-
-
-def _name(key: Any) -> str:
-    if isinstance(key, bool):
-        return "true" if key else "false"
-    if isinstance(key, (str, int, float)):
-        return str(key)
-    raise NoYaml("a name is no text")
-
 
 # What the query of a request may ask for: options that contradict each other, or that nobody knows, are refused before
 # anything is done. A dry run that is misspelt must not become a change.
 #
 # Source: apimachinery pkg/apis/meta/v1/validation/validation.go (ValidateCreateOptions, ValidatePatchOptions,
-# ValidateDeleteOptions), pkg/apis/meta/internalversion/validation/validation.go (ValidateListOptions), v1.36.
+# ValidateDeleteOptions), v1.36.
 
 
 _KINDS = {
@@ -97,22 +35,15 @@ _KINDS = {
     "deletecollection": "DeleteOptions",
 }
 _LONGEST_MANAGER = 128
-_EXACT, _NOT_OLDER = "Exact", "NotOlderThan"
 
 
 def check(verb: str, request: Request) -> None:
     """
     Raises:
-        Refusal: 422, and 400 where a continued list names a version.
+        Refusal: 422.
     """
-    if verb == "get":
-        return
     if verb in _KINDS:
         _refuse(_KINDS[verb], tuple(_of_writes(verb, request)))
-        return
-    _refuse("ListOptions", tuple(_of_watches(request) if verb == "watch" else _of_lists(request)))
-    if request.word("continue") and request.word("resourceVersion") not in ("", "0"):
-        raise bad_request("specifying resource version is not allowed when using continue")
 
 
 def check_deletion(dry_run: Sequence[str], propagation: str | None, orphan: bool | None) -> None:
@@ -151,34 +82,6 @@ def _of_dry_runs(words: Sequence[str]) -> Iterator[Cause]:
         yield _unsupported("dryRun", list(words), ("All",))
 
 
-def _of_lists(request: Request) -> Iterator[Cause]:
-    match, where = request.word("resourceVersionMatch"), "resourceVersionMatch"
-    if match:
-        if not request.word("resourceVersion"):
-            yield _forbidden(where, f"{where} is forbidden unless resourceVersion is provided")
-        if request.word("continue"):
-            yield _forbidden(where, f"{where} is forbidden when continue is provided")
-        if match not in (_EXACT, _NOT_OLDER):
-            yield _unsupported(where, match, (_EXACT, _NOT_OLDER, ""))
-        if match == _EXACT and request.word("resourceVersion") == "0":
-            yield _forbidden(where, f'{where} "exact" is forbidden for resourceVersion "0"')
-    if "sendInitialEvents" in request.query:
-        yield _forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
-
-
-def _of_watches(request: Request) -> Iterator[Cause]:
-    match, where = request.word("resourceVersionMatch"), "resourceVersionMatch"
-    initial = "sendInitialEvents" in request.query
-    if initial and match != _NOT_OLDER:
-        yield _forbidden(where, f"sendInitialEvents requires setting {where} to {_NOT_OLDER}")
-    if match and not initial:
-        yield _forbidden(where, f"{where} is forbidden for watch unless sendInitialEvents is provided")
-    if match not in ("", _NOT_OLDER):
-        yield _unsupported(where, match, (_NOT_OLDER,))
-    if match and request.word("continue"):
-        yield _forbidden(where, f"{where} is forbidden when continue is provided")
-
-
 def _forbidden(where: str, said: str) -> Cause:
     return Cause("FieldValueForbidden", f"Forbidden: {said}", where)
 
@@ -199,47 +102,24 @@ LONGEST_GRACE_S = 100 * 365 * 86400
 _NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 """Source: apimachinery pkg/api/resource/quantity.go (ErrFormatWrong)."""
 
-_YAML = ("application/yaml", "application/apply-patch+yaml")
-
 
 def body_of(request: Request) -> Any:
-    """
+    """kubectl sends JSON also where it says that it is YAML.
+
     Raises:
         Refusal: 400 and 415.
     """
     content = request.headers.get("content-type", "application/json").partition(";")[0].strip()
     if content == "application/vnd.kubernetes.protobuf":
         try:
-            return protobuf.decode_form(request.body)
+            return protobuf.decode(request.body)
         except NotUnderstood as error:
             text = "the body of the request was in an unknown format - accepted media types include: application/json"
             raise Refusal(Status(415, "UnsupportedMediaType", f"{text} ({error})")) from error
-    if content in _YAML:
-        return _yaml(request.body)
     try:
-        return single_decode(request.body or b"null")
+        return decode(request.body or b"null")
     except NoJson as error:
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
-
-
-def _yaml(body: bytes) -> Any:
-    """kubectl sends JSON under YAML's name, and JSON is read many times as fast.
-
-    Raises:
-        Refusal: 400.
-    """
-    # REMOVED
-
-    try:
-        return single_decode(body or b"null")
-    except NoJson:
-        pass
-    try:
-        return decode(body)
-    except NoYaml as error:
-        raise bad_request(
-            f"couldn't get version/kind; json parse error: error converting YAML to JSON: {error}"
-        ) from error
 
 
 def object_of(request: Request, target: Target) -> Doc:

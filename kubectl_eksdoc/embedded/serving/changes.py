@@ -5,7 +5,6 @@ Source: apiserver pkg/endpoints/handlers/{create,update,patch}.go; strategies' G
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +17,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, Fields
 from kubectl_eksdoc.kubernetes.api.ownership.updates import settled, updated
 from kubectl_eksdoc.kubernetes.api.patches.json_patch import apply_json_patch
 from kubectl_eksdoc.kubernetes.api.patches.merge import apply_merge
-from kubectl_eksdoc.kubernetes.api.patches.schema_keys import SchemaKeys
-from kubectl_eksdoc.kubernetes.api.patches.strategic import Path, apply_strategic
+from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
 from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of, schema_of_custom
 from kubectl_eksdoc.kubernetes.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
 from kubectl_eksdoc.model.api_objects import Doc, without
@@ -29,9 +27,6 @@ MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 APPLY = ("application/apply-patch+yaml", "application/apply-patch+json", "application/apply-patch+cbor")
-
-_REPLACED: Mapping[str, tuple[Path, ...]] = {"poddisruptionbudgets.policy": (("spec", "selector"),)}
-"""Objects that a strategic merge patch replaces as a whole (patchStrategy replace)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +56,7 @@ def patched(request: Request, target: Target, live: Doc, schema: Schema, patch: 
     """`live` after the request's patch, not an apply, which is all in its body.
 
     Raises:
-        Refusal: 415, no such patches are taken.
-        PatchRefused: it does not fit.
+        Refusal: 415, no such patches are taken; 400, 413, 422 and 500, it does not fit.
     """
     content = content_type(request)
     if content == MERGE:
@@ -70,7 +64,7 @@ def patched(request: Request, target: Target, live: Doc, schema: Schema, patch: 
     if content == JSON_PATCH:
         return apply_json_patch(live, patch)
     if content == STRATEGIC and not target.served.custom:
-        return apply_strategic(live, patch, SchemaKeys(schema.root), _REPLACED.get(target.resource, ()))
+        return apply_strategic(live, patch, schema.root)
     accepted = [JSON_PATCH, MERGE, APPLY[0]] if target.served.custom else [JSON_PATCH, MERGE, STRATEGIC, APPLY[0]]
     text = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
     raise Refusal(Status(415, "UnsupportedMediaType", text))

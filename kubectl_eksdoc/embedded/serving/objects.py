@@ -82,7 +82,7 @@ class Objects:
     def answer(self, verb: str, request: Request, target: Target) -> Reply:
         """
         Raises:
-            Refusal, PatchRefused, TooOldToContinue: in the server's words.
+            Refusal, TooOldToContinue: in the server's words.
         """
         known(self._registry, target.served)
         answers = {

@@ -6,7 +6,8 @@ minors only add. OpenTofu prints the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.errors import TerraformError
@@ -17,6 +18,9 @@ from kubectl_eksdoc.model.terraform import AddonResource, AddonSettings, Cluster
 
 _TYPE = "aws_eks_addon"
 _CLOUD_CONTROL = "AWS::EKS::Addon"
+_AWSCC = "awscc_eks_addon"
+"""Its arguments are the properties of that type. `resolve_conflicts` is one that Cloud Control writes and does not read
+(writeOnlyProperties): whether the provider sends it again where it has not changed is not known here."""
 _ACTIONS = frozenset(("no-op", "read", "create", "update", "delete", "forget"))
 _IDLE = frozenset(("no-op", "read"))
 _MAKE = "A plan is made by: terraform plan -out=plan.bin && terraform show -json plan.bin > FILE"
@@ -28,6 +32,9 @@ _FILE = JsonFile(
     foreign=((b"PK\x03\x04", "the plan as Terraform keeps it, which only Terraform reads"),),
 )
 _LATER = Unknown("it is known after apply only")
+_VALUES = "configuration_values"
+_NOT_SENT = Unknown("it has not changed, and whether Cloud Control sends it again is not known")
+_CLEARED = Unknown("it is taken away, and whether Cloud Control clears it is not known")
 _SENSITIVE = Unknown("it is sensitive in the plan, or the plan does not say that it is not: it is not read")
 
 Json = dict[str, Any]
@@ -74,14 +81,21 @@ def _plan(path: str, document: object) -> Json:
     return document
 
 
-_MAY_BE = {"configuration_values": True}
+_MAY_BE = {_VALUES: True}
 _OLD = ("0.1", "0.2")
 """Of Terraform 0.12 to 1.0: the same resource_changes; before 0.15 a change does not say what of it is sensitive."""
 
 
 def _addons(document: Json) -> list[Json]:
     changes = _list(document.get("resource_changes"), "resource_changes")
-    return [each for each in changes if each.get("type") == _TYPE and each.get("mode", "managed") == "managed"]
+    return [each for each in changes if _is_read(each) and each.get("mode", "managed") == "managed"]
+
+
+def _is_read(said: Json) -> bool:
+    """Of Cloud Control what creates or updates: what its deletions leave in the cluster is not known here."""
+    if said.get("type") != _AWSCC:
+        return said.get("type") == _TYPE
+    return set(_actions(said, _change(said))) in ({"create"}, {"update"})
 
 
 def _unread(document: Json) -> tuple[str, ...]:
@@ -107,7 +121,7 @@ def _upgrades(document: Json) -> Iterator[ClusterUpgrade]:
 
 def _is_unread(said: Json) -> bool:
     if said.get("type") != "aws_cloudcontrolapi_resource":
-        return said.get("type") == "awscc_eks_addon"
+        return said.get("type") == _AWSCC and not _is_read(said)
     change = _change(said)
     sides = [change.get("before"), change.get("after")]
     return any(isinstance(each, dict) and each.get("type_name") == _CLOUD_CONTROL for each in sides)
@@ -147,16 +161,28 @@ def _resource(said: Json) -> AddonResource:
     if said_later is True:
         raise Unfit(f"after_unknown of {_address(said)} is no object")
     later = said_later if isinstance(said_later, dict) else {}
+    was = _settings(before, {}, change.get("before_sensitive"))
+    settings = _settings(after, later, change.get("after_sensitive"))
+    differs = _differs(before or {}, after or {}, later)
+    if said.get("type") == _AWSCC and settings is not None:
+        settings = _of_cloud_control(settings, before or {}, differs)
     return AddonResource(
         address=_address(said),
         module=_text(said.get("module_address", "")),
         actions=actions,
-        before=_settings(before, {}, change.get("before_sensitive")),
-        after=_settings(after, later, change.get("after_sensitive")),
-        differs=_differs(before or {}, after or {}, later),
+        before=was,
+        after=settings,
+        differs=differs,
         provider=_text(said.get("provider_name", "")),
         arguments=tuple(sorted({*(after or before or {}), *later})),
+        cloud_control=said.get("type") == _AWSCC,
     )
+
+
+def _of_cloud_control(after: AddonSettings, before: Json, differs: Sequence[str]) -> AddonSettings:
+    if before and after.resolve_conflicts not in (None, "NONE") and "resolve_conflicts" not in differs:
+        after = replace(after, resolve_conflicts=_NOT_SENT)
+    return replace(after, configuration=_CLEARED) if before.get(_VALUES) and after.configuration is None else after
 
 
 def _differs(before: Json, after: Json, later: Json) -> tuple[str, ...]:
@@ -206,7 +232,7 @@ def _settings(values: Any, later: Json, sensitive: Any) -> AddonSettings | None:
         cluster=text("cluster_name"),
         addon=text("addon_name"),
         version=text("addon_version"),
-        configuration=text("configuration_values"),
+        configuration=text(_VALUES),
         resolve_conflicts=text("resolve_conflicts"),
         on_create=text("resolve_conflicts_on_create"),
         on_update=text("resolve_conflicts_on_update"),

@@ -9,7 +9,7 @@ and protocol).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 ListType = Literal["atomic", "set", "map"]
@@ -53,36 +53,5 @@ class Place:
 PLAIN = Place()
 """Maps are granular with fields of fixed names, lists are atomic: what an object is unless something says otherwise."""
 
-WHOLE = Place(atomic=True)
-"""A map that is owned as one value."""
-
 UNTYPED = Place(untyped=True)
 """Nothing is known of what stands here."""
-
-SET = Place(list_type="set")
-MERGED_SET = Place(list_type="set", strategy=("merge",))
-
-
-def fields(**named: Place) -> Place:
-    """An object of which `named` fields are not plain."""
-    return Place(named=named)
-
-
-def by(*keys: str, items: Place = PLAIN, **defaults: object) -> Place:
-    """A list whose items are the same when `keys` are; a strategic merge patch goes by the first of them alone."""
-    return replace(owned_by(*keys, items=items, **defaults), strategy=("merge",), merge_key=keys[0])
-
-
-def owned_by(*keys: str, items: Place = PLAIN, **defaults: object) -> Place:
-    """Like `by`, but a strategic merge patch replaces the whole list."""
-    return Place(list_type="map", keys=keys, items=items, defaults=defaults)
-
-
-def retaining(place: Place) -> Place:
-    """`place` where the patch may list the keys that stay (``$retainKeys``)."""
-    return replace(place, strategy=(*place.strategy, "retainKeys"))
-
-
-def merged_by(key: str) -> Place:
-    """A list that is owned as one value, yet merged by `key` in a strategic merge patch."""
-    return Place(strategy=("merge",), merge_key=key)

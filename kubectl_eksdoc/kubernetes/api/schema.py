@@ -5,15 +5,12 @@ A custom resource without a schema has granular maps and atomic lists throughout
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.kubernetes.api.places import PLAIN, Place, Strategy, fields
+from kubectl_eksdoc.kubernetes.api.places import Place
 from kubectl_eksdoc.kubernetes.api.structural import place_of
 from kubectl_eksdoc.kubernetes.api.types.blank import blank_of
-from kubectl_eksdoc.kubernetes.api.types.core_kinds import KINDS
-from kubectl_eksdoc.kubernetes.api.types.group_kinds import GROUPS
-from kubectl_eksdoc.kubernetes.api.types.metadata import METADATA
+from kubectl_eksdoc.kubernetes.api.types.kinds import KINDS, METADATA
 from kubectl_eksdoc.model.api_objects import Doc
 
 
@@ -29,14 +26,6 @@ class Schema:
         return _filled(doc, self.blank)
 
 
-@dataclass(frozen=True, slots=True)
-class Merging:
-    """How a strategic merge patch treats a place: `key` is "" for lists of plain values and for maps."""
-
-    strategy: tuple[Strategy, ...]
-    key: str
-
-
 def _filled(doc: Doc, blank: Doc) -> Doc:
     found = dict(doc)
     for name, always in blank.items():
@@ -45,12 +34,11 @@ def _filled(doc: Doc, blank: Doc) -> Doc:
     return found
 
 
-_UNKNOWN = fields(metadata=METADATA)
+_UNKNOWN = Place(named={"metadata": METADATA})
 
 
 def schema_of(api_version: str, kind: str) -> Schema:
-    kinds = KINDS if api_version == "v1" else GROUPS.get(api_version, {})
-    return Schema(kinds.get(kind, _UNKNOWN), blank_of(api_version, kind))
+    return Schema(KINDS.get((api_version, kind), _UNKNOWN), blank_of(api_version, kind))
 
 
 def schema_of_custom(open_api: Doc) -> Schema:
@@ -58,21 +46,3 @@ def schema_of_custom(open_api: Doc) -> Schema:
     declared = place_of(open_api)
     root = replace(declared, named={**declared.named, "metadata": METADATA})
     return Schema(root, blank_of("", ""))
-
-
-def place_at(schema: Schema, path: Sequence[str | int]) -> Place:
-    """The place at a path of names and list positions, as ``("spec", "containers", 0, "env")``."""
-    place = schema.root
-    for step in path:
-        place = place.of_items() if isinstance(step, int) else place.under(step)
-    return place
-
-
-def merging(place: Place, *, of_list: bool) -> Merging:
-    """What the field's patchStrategy says; without one, maps are merged and lists replaced."""
-    if place.strategy:
-        return Merging(place.strategy, place.merge_key)
-    return Merging(("replace",) if of_list else ("merge",), "")
-
-
-__all__ = ["PLAIN", "Merging", "Place", "Schema", "merging", "place_at", "schema_of", "schema_of_custom"]

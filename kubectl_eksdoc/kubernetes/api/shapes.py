@@ -1,28 +1,405 @@
-"""What must be text, a number, a list or an object where it is there at all, so that who reads objects can rely on it.
+"""What must be text, a number, a list or an object where it is there at all, so that who reads objects can rely on it;
+and the numbers that its fields have in protobuf, where they are read from that.
 
-The API server finds that out when it decodes a body into the kind's Go struct. Here only the fields that are read in
-the simulated cluster, or shown in tables, are looked at.
+The API server finds the first out when it decodes a body into the kind's Go struct. Here only the fields that are read
+in the simulated cluster, or shown in tables, are looked at. The numbers are those of the generated.proto files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from kubectl_eksdoc.kubernetes.api.rfc3339 import parsed
 from kubectl_eksdoc.model.quantities import is_amount
 
+_TABLE = """
+Owner
+    string: apiVersion=5 kind=1 name=3 uid=4
+    bool: controller=6 blockOwnerDeletion=7
+Managed
+    string: manager operation apiVersion time fieldsType subresource
+    any{}: fieldsV1
+Metadata
+    string: name=1 generateName=2 namespace=3 uid=5 resourceVersion=6
+    time: creationTimestamp deletionTimestamp
+    string{}: labels=11 annotations=12
+    string[]: finalizers=14
+    Owner[]: ownerReferences=13
+    Managed[]: managedFields
+    int: generation deletionGracePeriodSeconds
+Condition
+    string: type status reason message
+    time: lastTransitionTime
+    int: observedGeneration
+Requirement
+    string: key=1 operator=2
+    string[]: values=3
+Selector
+    string{}: matchLabels=1
+    Requirement[]: matchExpressions=2
+Port
+    string: name=1 protocol=4 hostIP=5
+    count: containerPort=3 hostPort=2
+Variable string: name=1 value=2
+Resources quantity{}: limits=1 requests=2
+Mount string: name mountPath
+Container
+    string: name=1 image=2 restartPolicy workingDir=5
+    string: terminationMessagePath=13 imagePullPolicy=14 terminationMessagePolicy=20
+    string[]: command=3 args=4
+    Port[]: ports=6
+    Variable[]: env=7
+    Resources: resources=8
+    Mount[]: volumeMounts
+ClaimVolume string: claimName
+EmptyDir string: medium
+Volume
+    string: name
+    ClaimVolume: persistentVolumeClaim
+    EmptyDir: emptyDir
+Toleration
+    string: key operator value effect
+    int: tolerationSeconds
+SpreadConstraint
+    string: topologyKey whenUnsatisfiable
+    int: maxSkew
+    Selector: labelSelector
+ReadinessGate string: conditionType
+SchedulingGate string: name
+SecurityContext
+PodSpec
+    string: nodeName restartPolicy=3 dnsPolicy=6 schedulerName=19 serviceAccountName=8 priorityClassName=24 hostname
+    Container[]: containers=2 initContainers
+    Volume[]: volumes
+    string{}: nodeSelector=7
+    Toleration[]: tolerations
+    any{}{}: affinity
+    SpreadConstraint[]: topologySpreadConstraints
+    ReadinessGate[]: readinessGates
+    SchedulingGate[]: schedulingGates
+    SecurityContext: securityContext=14
+    quantity{}: overhead
+    int: priority terminationGracePeriodSeconds=4 activeDeadlineSeconds
+    bool: hostNetwork
+Running time: startedAt
+Waiting string: reason message
+Terminated
+    string: reason message
+    time: startedAt finishedAt
+    int: exitCode signal
+State
+    Running: running
+    Waiting: waiting
+    Terminated: terminated
+ContainerStatus
+    string: name image imageID containerID
+    bool: ready started
+    int: restartCount
+    State: state lastState
+Address string: ip
+PodStatus
+    string: phase reason message podIP hostIP nominatedNodeName qosClass
+    time: startTime
+    Condition[]: conditions
+    Address[]: podIPs hostIPs
+    ContainerStatus[]: containerStatuses initContainerStatuses
+Template
+    Metadata: metadata=1
+    PodSpec: spec=2
+Rolling
+    amount: maxUnavailable=1 maxSurge=2
+    int: partition
+Strategy
+    string: type=1
+    Rolling: rollingUpdate=2
+ClaimTemplate
+    Metadata: metadata
+    any{}: spec
+WorkloadSpec
+    int: replicas=1 revisionHistoryLimit=6 progressDeadlineSeconds=9
+    count: minReadySeconds=5
+    Selector: selector=2
+    Template: template=3
+    Strategy: strategy=4 updateStrategy
+    string: serviceName podManagementPolicy
+    bool: paused=7
+    ClaimTemplate[]: volumeClaimTemplates
+WorkloadStatus
+    int: replicas readyReplicas availableReplicas updatedReplicas unavailableReplicas observedGeneration
+    int: fullyLabeledReplicas currentReplicas currentNumberScheduled desiredNumberScheduled numberReady
+    int: numberAvailable numberMisscheduled updatedNumberScheduled numberUnavailable terminatingReplicas collisionCount
+    Condition[]: conditions
+ControllerSpec
+    int: replicas minReadySeconds
+    string{}: selector
+    Template: template
+OnExitCodes
+    string: containerName operator
+    int[]: values
+OnPodCondition string: type status
+FailureRule
+    string: action
+    OnExitCodes: onExitCodes
+    OnPodCondition[]: onPodConditions
+FailurePolicy FailureRule[]: rules
+JobSpec
+    int: parallelism=1 completions=2 activeDeadlineSeconds=3 backoffLimit=7 ttlSecondsAfterFinished=8
+    int: backoffLimitPerIndex maxFailedIndexes
+    bool: suspend=10 manualSelector=5
+    string: completionMode=9 podReplacementPolicy=14
+    Selector: selector=4
+    Template: template=6
+    FailurePolicy: podFailurePolicy
+JobStatus
+    int: active succeeded failed ready terminating
+    time: startTime completionTime
+    string: completedIndexes failedIndexes
+    Condition[]: conditions
+JobTemplate
+    Metadata: metadata=1
+    JobSpec: spec=2
+CronJobSpec
+    string: schedule=1 timeZone=8 concurrencyPolicy=3
+    int: startingDeadlineSeconds=2 successfulJobsHistoryLimit=6 failedJobsHistoryLimit=7
+    bool: suspend=4
+    JobTemplate: jobTemplate=5
+Reference string: name namespace uid
+CronJobStatus
+    Reference[]: active
+    time: lastScheduleTime lastSuccessfulTime
+ServicePort
+    string: name=1 protocol=2 appProtocol=6
+    count: port=3 nodePort=5
+    amount: targetPort=4
+ServiceSpec
+    string: type=4 clusterIP=3 externalName=10 sessionAffinity=7 externalTrafficPolicy=11
+    string[]: clusterIPs ipFamilies
+    string{}: selector=2
+    ServicePort[]: ports=1
+    bool: publishNotReadyAddresses
+ServiceStatus any{}: loadBalancer
+EndpointConditions bool: ready serving terminating
+EndpointTarget string: kind namespace name uid
+Endpoint
+    string: nodeName zone hostname
+    string[]: addresses
+    EndpointConditions: conditions
+    EndpointTarget: targetRef
+EndpointPort
+    string: name protocol appProtocol
+    int: port
+ClaimSpec
+    string: volumeName storageClassName volumeMode
+    string[]: accessModes
+    Resources: resources
+Phase
+    string: phase
+    Condition[]: conditions
+Taint
+    string: key value effect
+    time: timeAdded
+NodeSpec
+    string: providerID podCIDR
+    bool: unschedulable
+    Taint[]: taints
+NodeAddress string: type address
+NodeStatus
+    Condition[]: conditions
+    NodeAddress[]: addresses
+    quantity{}: capacity allocatable
+    string{}: nodeInfo
+BudgetSpec
+    Selector: selector=2
+    amount: minAvailable=1 maxUnavailable=3
+    string: unhealthyPodEvictionPolicy=4
+BudgetStatus
+    int: disruptionsAllowed currentHealthy desiredHealthy expectedPods observedGeneration
+    time{}: disruptedPods
+    Condition[]: conditions
+DefinitionNames
+    string: plural singular kind listKind
+    string[]: shortNames categories
+VersionSchema any{}: openAPIV3Schema
+VersionSubresources any{}: status scale
+DefinitionVersion
+    string: name
+    bool: served storage
+    VersionSchema: schema
+    VersionSubresources: subresources
+DefinitionSpec
+    string: group scope
+    DefinitionNames: names
+    DefinitionVersion[]: versions
+DefinitionStatus
+    Condition[]: conditions
+    DefinitionNames: acceptedNames
+ServiceReference string: namespace name
+APIServiceSpec
+    string: group version
+    int: groupPriorityMinimum versionPriority
+    ServiceReference: service
+Conditions Condition[]: conditions
+Preconditions string: uid=1 resourceVersion=2
+DeleteOptions
+    int: gracePeriodSeconds=1
+    Preconditions: preconditions=2
+    bool: orphanDependents=3 ignoreStoreReadErrorWithClusterBreakingPotential=6
+    string: propagationPolicy=4
+    string[]: dryRun=5
+Replicas int: replicas
+Finalizers string[]: finalizers=1
+ResourceAttributes string: namespace=1 verb=2 group=3 version=4 resource=5 subresource=6 name=7
+NonResourceAttributes string: path=1 verb=2
+AccessReviewSpec
+    ResourceAttributes: resourceAttributes=1
+    NonResourceAttributes: nonResourceAttributes=2
+RulesReviewSpec string: namespace=1
+QuotaSpec
+    quantity{}: hard=1
+    string[]: scopes=2
+PolicyRule string[]: verbs=1 apiGroups=2 resources=3 resourceNames=4 nonResourceURLs=5
+Subject string: kind=1 apiGroup=2 name=3 namespace=4
+RoleReference string: apiGroup=1 kind=2 name=3
+ScaleTarget string: kind=1 name=2 apiVersion=3
+MetricTarget
+    string: type=1
+    quantity: value=2 averageValue=3
+    int: averageUtilization=4
+MetricSource
+    string: name=1
+    MetricTarget: target=2
+Metric
+    string: type=1
+    MetricSource: resource=4
+FirstAutoscalerSpec
+    ScaleTarget: scaleTargetRef=1
+    int: minReplicas=2 targetCPUUtilizationPercentage=4
+    count: maxReplicas=3
+AutoscalerSpec
+    ScaleTarget: scaleTargetRef=1
+    int: minReplicas=2
+    count: maxReplicas=3
+    Metric[]: metrics=4
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A list of such."""
+Pod pods
+    PodSpec: spec
+    PodStatus: status
+Node nodes
+    NodeSpec: spec
+    NodeStatus: status
+Namespace namespaces
+    Finalizers: spec=2
+    Phase: status
+ConfigMap configmaps
+    string{}: data=2 binaryData
+    bool: immutable=4
+PodDisruptionBudget poddisruptionbudgets.policy
+    BudgetSpec: spec=2
+    BudgetStatus: status
+Deployment deployments.apps
+    WorkloadSpec: spec=2
+    WorkloadStatus: status
+ReplicaSet replicasets.apps
+    WorkloadSpec: spec
+    WorkloadStatus: status
+StatefulSet statefulsets.apps
+    WorkloadSpec: spec
+    WorkloadStatus: status
+DaemonSet daemonsets.apps
+    WorkloadSpec: spec
+    WorkloadStatus: status
+ReplicationController replicationcontrollers
+    ControllerSpec: spec
+    WorkloadStatus: status
+Job jobs.batch
+    JobSpec: spec=2
+    JobStatus: status
+CronJob cronjobs.batch
+    CronJobSpec: spec=2
+    CronJobStatus: status
+Service services
+    ServiceSpec: spec=2
+    ServiceStatus: status
+EndpointSlice endpointslices.discovery.k8s.io
+    string: addressType
+    Endpoint[]: endpoints
+    EndpointPort[]: ports
+PersistentVolumeClaim persistentvolumeclaims
+    ClaimSpec: spec
+    Phase: status
+CustomResourceDefinition customresourcedefinitions.apiextensions.k8s.io
+    DefinitionSpec: spec
+    DefinitionStatus: status
+APIService apiservices.apiregistration.k8s.io
+    APIServiceSpec: spec
+    Conditions: status
+Eviction - DeleteOptions: deleteOptions=2
+Scale - Replicas: spec
+SelfSubjectAccessReview - AccessReviewSpec: spec=2
+SelfSubjectRulesReview - RulesReviewSpec: spec=2
+SelfSubjectReview -
+Secret -
+    bytes{}: data=2
+    string: type=3
+    string{}: stringData=4
+    bool: immutable=5
+ResourceQuota - QuotaSpec: spec=2
+Role - PolicyRule[]: rules=2
+ClusterRole - PolicyRule[]: rules=2
+RoleBinding -
+    Subject[]: subjects=2
+    RoleReference: roleRef=3
+ClusterRoleBinding -
+    Subject[]: subjects=2
+    RoleReference: roleRef=3
+PriorityClass -
+    int: value=2
+    bool: globalDefault=3
+    string: description=4 preemptionPolicy=5
+ServiceAccount -
+autoscaling/v1/HorizontalPodAutoscaler - FirstAutoscalerSpec: spec=2
+autoscaling/v2/HorizontalPodAutoscaler - AutoscalerSpec: spec=2
+"""
+"""Go's structs: types and names of fields, with their numbers in protobuf. ``[]`` is a list, ``{}`` an object whose
+names are data. ``count`` is an ``int`` that is no pointer: protobuf does not tell its zero from nothing. A kind that
+has a resource, or ``-``, has metadata, too."""
 
+
+class Member(NamedTuple):
+    """`number` 0: it is not read from protobuf."""
+
+    name: str
+    type: str
+    number: int
+
+
+def _structs() -> tuple[dict[str, list[Member]], dict[str, str]]:
+    """The members of each, and the kinds of resources."""
+    found: dict[str, list[Member]] = {}
+    kinds: dict[str, str] = {}
+    members: list[Member] = []
+    for line in filter(None, _TABLE.splitlines()):
+        words = line.split()
+        if not line.startswith(" "):
+            name, resource = words.pop(0), words.pop(0) if words and ":" not in words[0] else ""
+            members = found[name] = [Member("metadata", "Metadata", 1)] if resource else []
+            kinds[resource] = name
+        for each in words[1:]:
+            field, _, number = each.partition("=")
+            members.append(Member(field, words[0][:-1], int(number or 0)))
+    return found, kinds
+
+
+STRUCTS, _KINDS = _structs()
+
+
+class Listed(NamedTuple):
     of: Shape
 
 
-@dataclass(frozen=True, slots=True)
-class Mapped:
+class Mapped(NamedTuple):
     """An object whose names are data."""
 
     of: Shape
@@ -31,274 +408,38 @@ class Mapped:
 Shape: TypeAlias = "str | Mapping[str, Shape] | Listed | Mapped"
 """A Go type's name for a plain value (see `_PLAIN`), the fields of an object, or many of one shape."""
 
-_TEXT, _FLAG, _INT, _AMOUNT, _ANY = "string", "bool", "int64", "intstr.IntOrString", "any"
-QUANTITY = "resource.Quantity"
-_TIME = "v1.Time"
+_FLAG, _ANY, QUANTITY, _TIME = "bool", "any", "resource.Quantity", "v1.Time"
 _PLAIN: Mapping[str, tuple[type, ...]] = {
-    _TEXT: (str,),
+    "string": (str,),
     _FLAG: (bool,),
-    _INT: (int,),
-    _AMOUNT: (int, str),
+    "int64": (int,),
+    "intstr.IntOrString": (int, str),
     QUANTITY: (int, float, str),
     _TIME: (str,),
 }
+_IN_GO = {
+    "int": "int64",
+    "count": "int64",
+    "amount": "intstr.IntOrString",
+    "quantity": QUANTITY,
+    "time": _TIME,
+    "bytes": "string",
+}
 _LARGEST = (1 << 63) - 1
 
-_TEXTS = Mapped(_TEXT)
-_QUANTITIES = Mapped(QUANTITY)
+
+def _shape(type_: str) -> Shape:
+    if type_.endswith(("[]", "{}")):
+        return (Listed if type_.endswith("[]") else Mapped)(_shape(type_[:-2]))
+    return _SHAPES[type_] if type_ in _SHAPES else _IN_GO.get(type_, type_)
 
 
-def _texts(*names: str) -> dict[str, Shape]:
-    return dict.fromkeys(names, _TEXT)
+_SHAPES: dict[str, Shape] = {}
+for _name, _members in STRUCTS.items():
+    _SHAPES[_name] = {each.name: _shape(each.type) for each in _members}
 
-
-_OWNER = {**_texts("apiVersion", "kind", "name", "uid"), "controller": _FLAG, "blockOwnerDeletion": _FLAG}
-_MANAGED = {
-    **_texts("manager", "operation", "apiVersion", "time", "fieldsType", "subresource"),
-    "fieldsV1": Mapped(_ANY),
-}
-METADATA: Shape = {
-    **_texts("name", "generateName", "namespace", "uid", "resourceVersion"),
-    **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), _TIME),
-    "labels": _TEXTS,
-    "annotations": _TEXTS,
-    "finalizers": Listed(_TEXT),
-    "ownerReferences": Listed(_OWNER),
-    "managedFields": Listed(_MANAGED),
-    "generation": _INT,
-    "deletionGracePeriodSeconds": _INT,
-}
-_CONDITIONS = Listed(
-    {**_texts("type", "status", "reason", "message"), "lastTransitionTime": _TIME, "observedGeneration": _INT}
-)
-_SELECTOR: Shape = {
-    "matchLabels": _TEXTS,
-    "matchExpressions": Listed({**_texts("key", "operator"), "values": Listed(_TEXT)}),
-}
-_CONTAINER: Shape = {
-    **_texts("name", "image"),
-    "command": Listed(_TEXT),
-    "args": Listed(_TEXT),
-    "ports": Listed({**_texts("name", "protocol", "hostIP"), "containerPort": _INT, "hostPort": _INT}),
-    "env": Listed(_texts("name", "value")),
-    "resources": {"limits": _QUANTITIES, "requests": _QUANTITIES},
-    "volumeMounts": Listed(_texts("name", "mountPath")),
-    "restartPolicy": _TEXT,
-}
-_POD_SPEC: Shape = {
-    **_texts("nodeName", "restartPolicy", "schedulerName", "serviceAccountName", "priorityClassName", "hostname"),
-    "containers": Listed(_CONTAINER),
-    "initContainers": Listed(_CONTAINER),
-    "volumes": Listed({"name": _TEXT, "persistentVolumeClaim": _texts("claimName"), "emptyDir": {"medium": _TEXT}}),
-    "nodeSelector": _TEXTS,
-    "tolerations": Listed({**_texts("key", "operator", "value", "effect"), "tolerationSeconds": _INT}),
-    "affinity": Mapped(Mapped(_ANY)),
-    "topologySpreadConstraints": Listed(
-        {**_texts("topologyKey", "whenUnsatisfiable"), "maxSkew": _INT, "labelSelector": _SELECTOR}
-    ),
-    "readinessGates": Listed(_texts("conditionType")),
-    "schedulingGates": Listed(_texts("name")),
-    "overhead": _QUANTITIES,
-    "priority": _INT,
-    "terminationGracePeriodSeconds": _INT,
-    "activeDeadlineSeconds": _INT,
-    "hostNetwork": _FLAG,
-}
-_STATE: Shape = {
-    "running": {"startedAt": _TIME},
-    "waiting": _texts("reason", "message"),
-    "terminated": {
-        **_texts("reason", "message"),
-        **dict.fromkeys(("startedAt", "finishedAt"), _TIME),
-        **dict.fromkeys(("exitCode", "signal"), _INT),
-    },
-}
-_CONTAINER_STATUSES = Listed(
-    {
-        **_texts("name", "image", "imageID", "containerID"),
-        "ready": _FLAG,
-        "started": _FLAG,
-        "restartCount": _INT,
-        "state": _STATE,
-        "lastState": _STATE,
-    }
-)
-_POD_STATUS: Shape = {
-    **_texts("phase", "reason", "message", "podIP", "hostIP", "nominatedNodeName", "qosClass"),
-    "startTime": _TIME,
-    "conditions": _CONDITIONS,
-    "podIPs": Listed(_texts("ip")),
-    "hostIPs": Listed(_texts("ip")),
-    "containerStatuses": _CONTAINER_STATUSES,
-    "initContainerStatuses": _CONTAINER_STATUSES,
-}
-_TEMPLATE: Shape = {"metadata": METADATA, "spec": _POD_SPEC}
-_COUNTS: dict[str, Shape] = dict.fromkeys(
-    (
-        *("replicas", "readyReplicas", "availableReplicas", "updatedReplicas", "unavailableReplicas"),
-        *("observedGeneration", "fullyLabeledReplicas", "currentReplicas", "currentNumberScheduled"),
-        *("desiredNumberScheduled", "numberReady", "numberAvailable", "numberMisscheduled", "updatedNumberScheduled"),
-        *("numberUnavailable", "terminatingReplicas", "collisionCount"),
-    ),
-    _INT,
-)
-_ROLLING: Shape = {
-    "type": _TEXT,
-    "rollingUpdate": {"maxUnavailable": _AMOUNT, "maxSurge": _AMOUNT, "partition": _INT},
-}
-_WORKLOAD_SPEC: Shape = {
-    "replicas": _INT,
-    "selector": _SELECTOR,
-    "template": _TEMPLATE,
-    "strategy": _ROLLING,
-    "updateStrategy": _ROLLING,
-    **dict.fromkeys(("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"), _INT),
-    **_texts("serviceName", "podManagementPolicy"),
-    "paused": _FLAG,
-    "volumeClaimTemplates": Listed({"metadata": METADATA, "spec": Mapped(_ANY)}),
-}
-_CONTROLLER_SPEC: Shape = {"replicas": _INT, "minReadySeconds": _INT, "selector": _TEXTS, "template": _TEMPLATE}
-_FAILURE_RULE: Shape = {
-    "action": _TEXT,
-    "onExitCodes": {**_texts("containerName", "operator"), "values": Listed(_INT)},
-    "onPodConditions": Listed(_texts("type", "status")),
-}
-_JOB_SPEC: Shape = {
-    **dict.fromkeys(
-        (
-            *("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"),
-            *("backoffLimitPerIndex", "maxFailedIndexes"),
-        ),
-        _INT,
-    ),
-    **dict.fromkeys(("suspend", "manualSelector"), _FLAG),
-    **_texts("completionMode", "podReplacementPolicy"),
-    "selector": _SELECTOR,
-    "template": _TEMPLATE,
-    "podFailurePolicy": {"rules": Listed(_FAILURE_RULE)},
-}
-_JOB_STATUS: Shape = {
-    **dict.fromkeys(("active", "succeeded", "failed", "ready", "terminating"), _INT),
-    **dict.fromkeys(("startTime", "completionTime"), _TIME),
-    **_texts("completedIndexes", "failedIndexes"),
-    "conditions": _CONDITIONS,
-}
-_CRON_JOB_SPEC: Shape = {
-    **_texts("schedule", "timeZone", "concurrencyPolicy"),
-    **dict.fromkeys(("startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"), _INT),
-    "suspend": _FLAG,
-    "jobTemplate": {"metadata": METADATA, "spec": _JOB_SPEC},
-}
-_CRON_JOB_STATUS: Shape = {
-    "active": Listed(_texts("name", "namespace", "uid")),
-    **dict.fromkeys(("lastScheduleTime", "lastSuccessfulTime"), _TIME),
-}
-_PORT: dict[str, Shape] = {**_texts("name", "protocol", "appProtocol"), "port": _INT}
-_SERVICE_SPEC: Shape = {
-    **_texts("type", "clusterIP", "externalName"),
-    "clusterIPs": Listed(_TEXT),
-    "ipFamilies": Listed(_TEXT),
-    "selector": _TEXTS,
-    "ports": Listed({**_PORT, "nodePort": _INT, "targetPort": _AMOUNT}),
-    "publishNotReadyAddresses": _FLAG,
-}
-_ENDPOINT: Shape = {
-    **_texts("nodeName", "zone", "hostname"),
-    "addresses": Listed(_TEXT),
-    "conditions": dict.fromkeys(("ready", "serving", "terminating"), _FLAG),
-    "targetRef": _texts("kind", "namespace", "name", "uid"),
-}
-_CLAIM_SPEC: Shape = {
-    **_texts("volumeName", "storageClassName", "volumeMode"),
-    "accessModes": Listed(_TEXT),
-    "resources": {"limits": _QUANTITIES, "requests": _QUANTITIES},
-}
-_NODE_SPEC: Shape = {
-    **_texts("providerID", "podCIDR"),
-    "unschedulable": _FLAG,
-    "taints": Listed({**_texts("key", "value", "effect"), "timeAdded": _TIME}),
-}
-_NODE_STATUS: Shape = {
-    "conditions": _CONDITIONS,
-    "addresses": Listed(_texts("type", "address")),
-    "capacity": _QUANTITIES,
-    "allocatable": _QUANTITIES,
-    "nodeInfo": _TEXTS,
-}
-_BUDGET_SPEC: Shape = {
-    "selector": _SELECTOR,
-    "minAvailable": _AMOUNT,
-    "maxUnavailable": _AMOUNT,
-    "unhealthyPodEvictionPolicy": _TEXT,
-}
-_BUDGET_STATUS: Shape = {
-    **dict.fromkeys(
-        ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods", "observedGeneration"), _INT
-    ),
-    "disruptedPods": Mapped(_TIME),
-    "conditions": _CONDITIONS,
-}
-
-
-_NAMES: Shape = {
-    **_texts("plural", "singular", "kind", "listKind"),
-    "shortNames": Listed(_TEXT),
-    "categories": Listed(_TEXT),
-}
-_COLUMN: Shape = {**_texts("name", "type", "jsonPath", "format", "description"), "priority": _INT}
-_VERSION: Shape = {
-    "name": _TEXT,
-    "served": _FLAG,
-    "storage": _FLAG,
-    "schema": {"openAPIV3Schema": Mapped(_ANY)},
-    "subresources": {"status": Mapped(_ANY), "scale": Mapped(_ANY)},
-    "additionalPrinterColumns": Listed(_COLUMN),
-}
-_DEFINITION: Shape = {**_texts("group", "scope"), "names": _NAMES, "versions": Listed(_VERSION)}
-_API_SERVICE: Shape = {
-    **_texts("group", "version"),
-    **dict.fromkeys(("groupPriorityMinimum", "versionPriority"), _INT),
-    "service": _texts("namespace", "name"),
-}
-
-
-def _object(**more: Shape) -> Shape:
-    return {"metadata": METADATA, **more}
-
-
-_META_ALONE = _object()
-_APP = _object(spec=_WORKLOAD_SPEC, status={**_COUNTS, "conditions": _CONDITIONS})
-_BY_RESOURCE: Mapping[str, Shape] = {
-    "pods": _object(spec=_POD_SPEC, status=_POD_STATUS),
-    "nodes": _object(spec=_NODE_SPEC, status=_NODE_STATUS),
-    "namespaces": _object(spec={"finalizers": Listed(_TEXT)}, status={"phase": _TEXT, "conditions": _CONDITIONS}),
-    "configmaps": _object(data=_TEXTS, binaryData=_TEXTS, immutable=_FLAG),
-    "poddisruptionbudgets.policy": _object(spec=_BUDGET_SPEC, status=_BUDGET_STATUS),
-    "deployments.apps": _APP,
-    "replicasets.apps": _APP,
-    "statefulsets.apps": _APP,
-    "daemonsets.apps": _APP,
-    "replicationcontrollers": _object(spec=_CONTROLLER_SPEC, status={**_COUNTS, "conditions": _CONDITIONS}),
-    "jobs.batch": _object(spec=_JOB_SPEC, status=_JOB_STATUS),
-    "cronjobs.batch": _object(spec=_CRON_JOB_SPEC, status=_CRON_JOB_STATUS),
-    "services": _object(spec=_SERVICE_SPEC, status={"loadBalancer": Mapped(_ANY)}),
-    "endpointslices.discovery.k8s.io": _object(addressType=_TEXT, endpoints=Listed(_ENDPOINT), ports=Listed(_PORT)),
-    "persistentvolumeclaims": _object(spec=_CLAIM_SPEC, status={"phase": _TEXT}),
-    "customresourcedefinitions.apiextensions.k8s.io": _object(
-        spec=_DEFINITION, status={"conditions": _CONDITIONS, "acceptedNames": _NAMES}
-    ),
-    "apiservices.apiregistration.k8s.io": _object(spec=_API_SERVICE, status={"conditions": _CONDITIONS}),
-}
-DELETE_OPTIONS: Shape = {
-    "gracePeriodSeconds": _INT,
-    "preconditions": _texts("uid", "resourceVersion"),
-    "dryRun": Listed(_TEXT),
-    "propagationPolicy": _TEXT,
-    "orphanDependents": _FLAG,
-    "ignoreStoreReadErrorWithClusterBreakingPotential": _FLAG,
-}
-EVICTION = _object(deleteOptions=DELETE_OPTIONS)
-SCALE = _object(spec={"replicas": _INT})
+METADATA = _SHAPES["Metadata"]
+DELETE_OPTIONS, EVICTION, SCALE = (_SHAPES[each] for each in ("DeleteOptions", "Eviction", "Scale"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +453,7 @@ class Misfit:
 
 def of_resource(resource: str) -> Shape:
     """Of its objects; of most kinds only the metadata is looked at."""
-    return _BY_RESOURCE.get(resource, _META_ALONE)
+    return _SHAPES[_KINDS.get(resource, "ServiceAccount")]
 
 
 def misfits(shape: Shape, doc: Any) -> Iterator[Misfit]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubectl_eksdoc.kubernetes.api.places import PLAIN, UNTYPED, ListType, Place
-from kubectl_eksdoc.kubernetes.api.types.metadata import METADATA
+from kubectl_eksdoc.kubernetes.api.types.kinds import METADATA
 from kubectl_eksdoc.model.api_objects import Doc
 
 _LIST_TYPES: Mapping[str, ListType] = {"set": "set", "map": "map"}

@@ -199,8 +199,9 @@ def text_of(config: Doc) -> str | None:
 
 
 def owners_of(doc: Doc, path: tuple[str, ...] = TEXT) -> tuple[str, ...]:
-    """Managers of that field, sorted; none where the managedFields do not tell."""
+    """Managers of that field, or of some below it, sorted; none where the managedFields do not tell."""
     try:
-        return tuple(sorted({owner.manager for owner, entry in read(doc).items() if path in entry.fields}))
+        owned = ((owner, each) for owner, entry in read(doc).items() for each in entry.fields)
+        return tuple(sorted({owner.manager for owner, each in owned if each[: len(path)] == path}))
     except MalformedEntries:
         return ()

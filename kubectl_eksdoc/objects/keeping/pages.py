@@ -14,7 +14,7 @@ from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.kinds import ENDPOINT_SLICES, LEASES, NODES, PODS, REPLICA_SETS, Resource
 from kubectl_eksdoc.objects.collector import MALFORMED, BadObject
 from kubectl_eksdoc.objects.keeping.shapes import OWNED, SHAPES, Form, cleaners, told
-from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.objects.raw_objects import Keeper
 from kubectl_eksdoc.objects.single import document
 from kubectl_eksdoc.objects.structs import ListOf
 
@@ -111,7 +111,7 @@ class Keeping:
 # Lists as they are read, handed on cleaned and page by page.
 
 
-class KeptLists(RawObjects):
+class KeptLists(Keeper):
     """A reader fills it; nothing of it stays here. `page` gets each page, `forget` hears of a list that begins anew."""
 
     def __init__(
@@ -131,9 +131,6 @@ class KeptLists(RawObjects):
 
     def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
         self.add_page(resource, b'{"items":[' + bytes(raw) + b"]}")
-
-    def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
-        """Of a kind that no list is read of: what is asked of it is in the answers."""
 
     def forget(self, resource: Resource) -> None:
         self._forget(resource)

@@ -58,6 +58,8 @@ def _update(plan: AddonPlan, mode: Mode) -> list[str]:
 def next_update(plan: AddonPlan) -> str:
     """For a shell: with the values that are proposed; without any, so that EKS keeps those it has, where none are
     needed. "" where no values are known with which it can be made."""
+    if plan.facts.offered is False:
+        return ""
     if plan.way_out is None:
         return "" if any(change.at_risk for change in plan.changes) else shlex.join(_update(plan, Mode.NONE))
     return update_addon(plan, plan.way_out) if plan.way_out.usable else ""

@@ -205,7 +205,9 @@ def blocks(change: Change, plan: AddonPlan, way: WayOut) -> Iterator[tuple[str, 
     one = "resolve_conflicts" if change.conflicts == "resolve_conflicts" else ""
     for generation in change.generations:
         lines = commands.arguments(plan, way, generation, change.creates, one, not change.where.gives_values)
-        made.setdefault(_at(change.where, lines), []).insert(0, generation.value)
+        made.setdefault(_at(change.where, lines), []).insert(
+            0, "awscc" if change.request.resource.cloud_control else generation.value
+        )
     for text, versions in made.items():
         yield joined(versions), text
 
@@ -232,7 +234,7 @@ def _change(judged: Judged) -> DiffTerraformChange:
         to=request.after,
         written_at=change.where.argument(argument),
         preserves=request.keeps,
-        providers=change.generations,
+        providers=() if change.request.resource.cloud_control else change.generations,
         supposed=map(str, judged.supposed),
         outcome=_outcome(judged),
     )

@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.addon import commands
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Section, Table
+from kubectl_eksdoc.render.report import Findings, Head, Line, Lines, Section, Table, hidden
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Mark, Row, Title, unmarked
 from kubectl_eksdoc.render.text import counted
 
@@ -35,6 +35,8 @@ def verdict(plan: AddonPlan) -> str:
 
 
 def _in_short(plan: AddonPlan) -> str:
+    if plan.facts.offered is False:
+        return f"EKS does not offer it for Kubernetes {plan.facts.cluster.version}"
     fates = [change.fate(plan.asked.mode) for change in plan.changes if change.at_risk]
     lost = sum(fate in (Fate.RESET, Fate.REMOVED) for fate in fates)
     if plan.asked.mode is Mode.NONE and Fate.CONFLICT in fates:
@@ -136,8 +138,7 @@ def _schema(plan: AddonPlan, full: bool) -> Section:
         return Lines(title, [f"? {each.schema.why}" for each in (now, target) if isinstance(each.schema, Unknown)])
     lines = list(changes(now.schema, target.schema).lines) or ["Both versions allow the same."]
     kept = lines if full else lines[:_MOST_LINES]
-    more = [f"… and {len(lines) - len(kept)} more (-o wide)"] if len(kept) < len(lines) else []
-    return Lines(title, [*kept, *more])
+    return Lines(title, [*kept, *hidden(len(lines) - len(kept))])
 
 
 def way_out(plan: AddonPlan, taken_by: Iterable[Line], creates: bool = False) -> Section | None:
@@ -177,6 +178,8 @@ def _of_way(way: WayOut, creates: bool) -> list[str]:
             "is restored without a conflict."
         )
     said += [f"No value that is known here keeps {named(change.field)}." for change in way.cannot]
+    if not way.offered:
+        return [*said, "EKS does not offer the target version: name one that it offers, and run the command again."]
     if isinstance(way.broken, Unknown):
         return [*said, f"Whether the target version takes them is not known: {way.broken.why}."]
     return [*said, *(f"The target version does not take all of it: {each}." for each in way.broken)]

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.addon_diff.judging import calls
 from kubectl_eksdoc.addon_diff.run.way_back import WayBack
+from kubectl_eksdoc.kubernetes.keeping import printed
 from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.model.asked import Unknown
-from kubectl_eksdoc.render.addon.commands import given
+from kubectl_eksdoc.render.addon.commands import as_json, given
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +36,27 @@ class WayBackText:
     by_hand: tuple[str, ...] = ()
 
 
+_FILE = "values-of-before.json"
+
+
 def way_back_text(
     back: WayBack | Unknown, cluster: str, region: str, file: str, reached_by: Sequence[str]
 ) -> WayBackText | str:
-    """`file`: where the values stand; `reached_by`: the words that lead to the same cluster."""
+    """`file`: where the values are written once something is sent, "" where nothing will be: then the command writes
+    them first. `reached_by`: the words that lead to the same cluster."""
     if isinstance(back, Unknown):
         return back.why
     ours = ["kubectl", "eksdoc", "addon-diff", back.addon, "--to", back.version]
-    ours += ["--configuration-values", file, "--apply", *reached_by]
+    ours += ["--configuration-values", file or _FILE, "--apply", *reached_by]
     theirs = ["aws", "eks", "update-addon", "--cluster-name", cluster, "--addon-name", back.addon]
     theirs += ["--addon-version", back.version, "--resolve-conflicts", "NONE", *_in(region)]
     theirs += ["--configuration-values", given(back.values)]
-    return WayBackText((shlex.join(ours), shlex.join(theirs)), back.caveats, tuple(map(calls, back.by_hand)))
+    commands = [shlex.join(ours), shlex.join(theirs)]
+    if not file and printed(back.values) == back.values:
+        commands[0] = f"printf %s {shlex.quote(as_json(back.values))} > {_FILE} && {commands[0]}"
+    elif not file:
+        commands.insert(0, f"# {_FILE} is written by --apply without --dry-run; its values may be secrets")
+    return WayBackText(tuple(commands), back.caveats, tuple(map(calls, back.by_hand)))
 
 
 def look_again(addon: str, run: str, update: str, cluster: str, region: str, reached_by: Sequence[str]) -> list[str]:

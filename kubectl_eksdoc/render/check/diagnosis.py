@@ -1,15 +1,16 @@
-"""What may cause a symptom, on a screen: five lines for the likeliest, one for each that is next."""
+"""What may cause a symptom: five lines for the likeliest, one for each that is next."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.check.undoing import UNDO
 from kubectl_eksdoc.model.findings import Finding, Remedy
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import MARGIN, Title, more, titled
-from kubectl_eksdoc.render.text import counted, sentences, shown, wrap
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.report import Line, Lines, Section, hidden
+from kubectl_eksdoc.render.tables import MARGIN, Title
+from kubectl_eksdoc.render.text import counted, sentences
 
 if TYPE_CHECKING:  # manifests alone have no symptoms
     from kubectl_eksdoc.check.symptoms import Diagnosis, Suspect
@@ -17,33 +18,24 @@ if TYPE_CHECKING:  # manifests alone have no symptoms
 _MOST = 4
 """Suspects after the first that a page shows."""
 _UNKNOWN = 3
-COMMAND = MARGIN
+_COMMAND = MARGIN
 """What a line of `five` begins with that is to be pasted."""
+_TOOLS = ("kubectl ", "aws ")
 
 
-def diagnosis(found: Diagnosis | None, look: Look, full: bool) -> list[str]:
-    """None where no symptom was named."""
-    if found is None:
-        return []
-    lines = [line for text in _texts(found, full) for line in _lines(text, look)]
+def diagnosis(found: Diagnosis, full: bool) -> Iterator[Section]:
     if found.suspects:
-        lines[0] = look.paint(lines[0], Tone.BAD)
-    return [
-        *lines,
-        *_next(found, look, full),
-        *_unknown(found, look, full),
-        *_elsewhere(found.elsewhere, look, bool(found.suspects) and not full),
-    ]
-
-
-def _texts(found: Diagnosis, full: bool) -> Iterator[str]:
-    if not found.suspects:
-        yield f"Nothing was found that explains {found.symptom.value}."
-        return
-    yield from five(found.suspects[0])
-    if full:
-        for each in found.suspects[0].evidence:
-            yield f"- {each}"
+        evidence = (f"- {each}" for each in found.suspects[0].evidence) if full else ()
+        first, *rest = _lines((*five(found.suspects[0]), *evidence), 0)
+        yield Lines(None, [first._replace(tone=Tone.BAD), *rest])
+    else:
+        yield Lines(None, [Line(f"Nothing was found that explains {found.symptom.value}.", 0)])
+    yield Lines(Title("Next likely"), list(_next(found.suspects[1:], full)))
+    kept = found.unknown if full else found.unknown[:_UNKNOWN]
+    title = Title(f"Not known: {counted(len(found.unknown), 'answer')}")
+    yield Lines(title, [*map(_not_known, kept), *hidden(len(found.unknown) - len(kept))])
+    short = bool(found.suspects) and not full
+    yield Lines(Title("Where to look next"), list(_elsewhere(found.elsewhere[:1] if short else found.elsewhere)))
 
 
 def five(suspect: Suspect) -> Iterator[str]:
@@ -57,36 +49,32 @@ def five(suspect: Suspect) -> Iterator[str]:
     else:
         yield f"Do: {suspect.do.text}"
         if suspect.do.command:
-            yield f"{COMMAND}{suspect.do.command}"
+            yield f"{_COMMAND}{suspect.do.command}"
     yield suspect.undo if suspect.undo.startswith(UNDO) else f"{UNDO}{suspect.undo}"
 
 
-def _lines(text: str, look: Look, margin: str = "") -> list[str]:
+def pasted(line: str) -> tuple[str, str]:
+    """Of a line of `five`: what is said, and the command behind it."""
+    if line.startswith(_COMMAND):
+        return "", line.strip()
+    undo = line.removeprefix(UNDO)
+    return (UNDO, undo) if undo != line and undo.startswith(_TOOLS) else (line, "")
+
+
+def _lines(texts: Iterable[str], indent: int) -> Iterator[Line]:
     """What is to be pasted stays on one line."""
-    if text.startswith((COMMAND, UNDO)):
-        return [f"{margin}{shown(text, look)}"]
-    return wrap(shown(text, look), look.columns, margin, margin + MARGIN)
+    return (Line(text, indent, whole=text.startswith((_COMMAND, UNDO))) for text in texts)
 
 
-def _next(found: Diagnosis, look: Look, full: bool) -> list[str]:
-    others = found.suspects[1:]
+def _next(others: tuple[Suspect, ...], full: bool) -> Iterator[Line | str]:
     kept = others if full else others[:_MOST]
-    lines: list[str] = []
     for number, each in enumerate(kept, 2):
         if full:
-            lines += _lines(f"{number}. {each.what} ({each.code})", look, MARGIN)
-            lines += [line for text in list(five(each))[1:] for line in _lines(text, look, MARGIN * 2)]
+            yield f"{number}. {each.what} ({each.code})"
+            yield from _lines(list(five(each))[1:], 4)
         else:
-            text = f"{number}. {each.what} ({each.subject.kind} {each.subject}): {each.because}"
-            lines += wrap(shown(text, look), look.columns, MARGIN, MARGIN * 3)
-    return _titled("Next likely", [*lines, *more(len(others) - len(kept), look)], look)
-
-
-def _unknown(found: Diagnosis, look: Look, full: bool) -> list[str]:
-    kept = found.unknown if full else found.unknown[:_UNKNOWN]
-    lines = [line for each in kept for line in wrap(shown(_not_known(each), look), look.columns, MARGIN, MARGIN * 2)]
-    lines += more(len(found.unknown) - len(kept), look)
-    return _titled(f"Not known: {counted(len(found.unknown), 'answer')}", lines, look)
+            yield Line(f"{number}. {each.what} ({each.subject.kind} {each.subject}): {each.because}", hang=4)
+    yield from hidden(len(others) - len(kept))
 
 
 def _not_known(found: Finding) -> str:
@@ -95,14 +83,8 @@ def _not_known(found: Finding) -> str:
     return f"? {found.message}{missing}"
 
 
-def _elsewhere(where: tuple[Remedy, ...], look: Look, short: bool) -> list[str]:
-    lines: list[str] = []
-    for each in where[:1] if short else where:
-        lines += wrap(shown(f"- {each.text}", look), look.columns, MARGIN, MARGIN * 2)
+def _elsewhere(where: Iterable[Remedy]) -> Iterator[Line | str]:
+    for each in where:
+        yield f"- {each.text}"
         if each.command:
-            lines.append(f"{MARGIN * 2}{shown(each.command, look)}")
-    return _titled("Where to look next", lines, look)
-
-
-def _titled(title: str, lines: list[str], look: Look) -> list[str]:
-    return ["", *titled(Title(title), lines, look)] if lines else []
+            yield Line(each.command, 4, whole=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.check import plan, symptoms, way
@@ -11,9 +11,7 @@ from kubectl_eksdoc.check.causes import RootCause
 from kubectl_eksdoc.check.checklist import steps
 from kubectl_eksdoc.model.asked import Confidence, Unknown
 from kubectl_eksdoc.model.findings import Severity, Status
-from kubectl_eksdoc.render.check import words
-from kubectl_eksdoc.render.check.areas import GateOf, gates
-from kubectl_eksdoc.render.check.view import CheckView
+from kubectl_eksdoc.render.check.verdict import GateOf, because, gates, in_short
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.result import (
     Code,
@@ -179,7 +177,7 @@ class _Cause(Printed):
     def of(cls, facts: tuple[plan.CheckPlan, RootCause]) -> _Cause:
         checked, cause = facts
         found = (_Waiting.filled(each, code=each.code.name) for each in cause.findings)
-        return cls.filled(cause, because=words.because(checked, cause), findings=found)
+        return cls.filled(cause, because=because(checked, cause), findings=found)
 
 
 class _Suppressed(Printed):
@@ -227,14 +225,14 @@ class CheckResult(CommandResult):
     findings: tuple[_Finding, ...]
 
     @classmethod
-    def of(cls, facts: CheckView) -> CheckResult:
+    def of(cls, facts: Any) -> CheckResult:
         checked, gate_of = facts.plan, gates(facts.plan)
         eks, changed = checked.facts.eks, checked.changes
         return cls.filled(
             checked,
             metadata=metadata(checked.facts.cluster, facts),
             recognised=facts.recognised,
-            verdict=words.in_short(checked),
+            verdict=in_short(checked),
             way=checked.facts.way,
             aws=eks.why if isinstance(eks, Unknown) else None,
             gates=(_gate(checked, gate) for gate in Gate),

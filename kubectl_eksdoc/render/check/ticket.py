@@ -4,56 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.causes import DECIDING
 from kubectl_eksdoc.check.checklist.steps import Step
 from kubectl_eksdoc.check.plan import CheckPlan
 from kubectl_eksdoc.check.symptoms import Suspect
-from kubectl_eksdoc.check.undoing import UNDO
 from kubectl_eksdoc.model.findings import Finding, Status, When
 from kubectl_eksdoc.render import markdown
-from kubectl_eksdoc.render.check import steps, words
-from kubectl_eksdoc.render.check.areas import areas
-from kubectl_eksdoc.render.check.diagnosis import COMMAND, five
-from kubectl_eksdoc.render.check.view import CheckView
+from kubectl_eksdoc.render.check import verdict
+from kubectl_eksdoc.render.check.causes import areas
+from kubectl_eksdoc.render.check.diagnosis import five, pasted
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import block, code, escape, folded
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.tables import SIGNS, Column
 from kubectl_eksdoc.render.text import counted, rfc3339
 
-_TOOLS = ("kubectl ", "aws ")
+if TYPE_CHECKING:  # manifests alone are beside nothing earlier
+    from kubectl_eksdoc.baseline.changes import Since
 
 
-def ticket(view: CheckView, look: Look) -> str:
+def ticket(plan: CheckPlan, since: Since | None, tool_version: str, look: Look) -> str:
     """Headings from the second level, so that it can stand below a title of its own; short enough for GitHub."""
-    return markdown.fitting(lambda most: markdown.signed(list(_lines(view, most)), look))
+    return markdown.fitting(lambda most: markdown.signed(list(_lines(plan, since, tool_version, most)), look))
 
 
-def _lines(view: CheckView, most: int) -> Iterator[str]:
-    plan, cluster = view.plan, view.plan.facts.cluster
+def _lines(plan: CheckPlan, since: Since | None, tool_version: str, most: int) -> Iterator[str]:
+    cluster = plan.facts.cluster
     yield from (f"## Upgrade check of {markdown.cluster(cluster)}", "")
-    yield from (f"**{escape(words.in_short(plan))}**", "")
-    yield from (markdown.origin(cluster, view.tool_version), "")
-    for title, body in _sections(view, most):
+    yield from (f"**{escape(verdict.in_short(plan))}**", "")
+    yield from (markdown.origin(cluster, tool_version), "")
+    if since is not None:
+        title = screen.title(since, cluster.observed_at)
+        yield from (f"### {escape(title)}", "", *screen.lines(since, most, tool_version), "")
+    for title, body in _sections(plan, most):
         if body:
             yield from (f"### {escape(title)}", "", *body, "")
 
 
-def _sections(view: CheckView, most: int) -> Iterator[tuple[str, list[str]]]:
-    plan = view.plan
-    if view.since is not None:
-        yield (
-            screen.title(view.since, plan.facts.cluster.observed_at),
-            screen.lines(view.since, most, view.tool_version),
-        )
+def _sections(plan: CheckPlan, most: int) -> Iterator[tuple[str, list[str]]]:
     yield "Likely causes", _diagnosis(plan, most)
     yield "Changed", _changes(plan, most)
     yield "What decides", _deciding(plan)
     yield "Areas", markdown.ticket_table(areas(plan), "areas", most)
     for gate in (*Gate, None):
-        head = f"Findings {words.before(plan, gate)}"
+        head = f"Findings {verdict.before(plan, gate)}"
         yield head, _findings((*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN)), most)
     yield "Suppressed", _suppressed(plan, most)
     yield "The way", _checklist(plan)
@@ -62,9 +59,9 @@ def _sections(view: CheckView, most: int) -> Iterator[tuple[str, list[str]]]:
 def _deciding(plan: CheckPlan) -> list[str]:
     lines: list[str] = []
     for number, each in enumerate(() if plan.diagnosis is not None else plan.causes[:DECIDING], 1):
-        said = f"{SIGNS[each.status][0]} {each.severity.value}: {words.cause(each)}: {words.because(plan, each)}"
+        said = f"{SIGNS[each.status][0]} {each.severity.value}: {verdict.cause(each)}: {verdict.because(plan, each)}"
         begin = " " * 3
-        lines += [f"{number}. {escape(f'{said} ({words.before(plan, each.gate)}).')}", ""]
+        lines += [f"{number}. {escape(f'{said} ({verdict.before(plan, each.gate)}).')}", ""]
         lines += [f"{begin}{line}" for line in (escape(each.do.text), "", *block([each.do.command]))]
         lines.append("")
     return lines
@@ -102,9 +99,9 @@ def _checklist(plan: CheckPlan) -> list[str]:
 
 def _step(plan: CheckPlan, step: Step) -> list[str]:
     """A box, and below it why, how, and when it is done."""
-    waits = steps.waits(plan, step)
+    waits = verdict.waits(plan, step)
     head = f"- [ ] {step.number}\\. {escape(step.title)}" + (f" **({escape(waits)})**" if waits else "")
-    lines = [head, "", f"  Why: {escape(steps.why(step))}"]
+    lines = [head, "", f"  Why: {escape(verdict.why(step))}"]
     if step.commands:
         lines += ["", *[f"  {line}" for line in block(step.commands)]]
     for form in step.forms:
@@ -133,14 +130,12 @@ def _suspect(number: int, of: Suspect) -> str:
     """Only the first is the likeliest; what is to be pasted is code."""
     first, *rest = five(of)
     head = first if number == 1 else f"{of.what} ({of.code})"
-    return "<br>".join((escape(head), *map(_pasted, rest)))
+    return "<br>".join((escape(head), *map(_line, rest)))
 
 
-def _pasted(line: str) -> str:
-    if line.startswith(COMMAND):
-        return code(line.strip())
-    undo = line.removeprefix(UNDO)
-    return f"{UNDO}{code(undo)}" if undo != line and undo.startswith(_TOOLS) else escape(line)
+def _line(line: str) -> str:
+    said, command = pasted(line)
+    return f"{said}{code(command)}" if command else escape(said)
 
 
 def _changes(plan: CheckPlan, most: int) -> list[str]:

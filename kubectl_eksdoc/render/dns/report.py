@@ -126,7 +126,11 @@ def _scale(marks: dict[int, str], end: int, width: int) -> str:
 def legend(budget: Budget) -> str:
     safe = f"safe: {budget.least_s} to {budget.advised_s} s" if budget.fits else "no value is safe"
     when = budget.propagation.measured_at
-    short = "too short" if when is None else f"too short as measured on {when:%Y-%m-%d}"
+    short = "may be too short"
+    if when is not None:
+        measured = f"as measured on {when:%Y-%m-%d}"
+        lost = budget.propagation.lost
+        short = f"too short {measured}, margin included" if lost else f"shorter than what was enough {measured}"
     return f"{_SHORT} {short}   {_SAFE} {safe}   {_LONG} closing, margin"
 
 

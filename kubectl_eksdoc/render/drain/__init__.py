@@ -3,13 +3,3 @@
 Belongs here: what of a plan is shown, in which order and in which words.
 Never here: what becomes of a pod or a node (that is `drain`), how a table is drawn (that is beside).
 """
-
-from __future__ import annotations
-
-from kubectl_eksdoc.render.drain.formats import FORMATS
-from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.look import Look
-
-render = FORMATS.render
-
-__all__ = ["FORMATS", "DrainView", "Look", "render"]

@@ -12,20 +12,20 @@ from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.drain.comparison.result import ComparisonResult
-from kubectl_eksdoc.render.drain.estimate_result import (
+from kubectl_eksdoc.render.drain.plan import DrainView, status_of
+from kubectl_eksdoc.render.drain.result_parts import (
+    ComparisonResult,
     EstimateResult,
+    HandoffResult,
     LowerBoundResult,
+    OptionsResult,
     Seconds,
     TriedResult,
     estimate_of,
     lower_bound_of,
     rounded,
 )
-from kubectl_eksdoc.render.drain.fence import BUT_OPEN, NO_RE_EVICTIONS
-from kubectl_eksdoc.render.drain.handoff_result import HandoffResult
-from kubectl_eksdoc.render.drain.options_result import OptionsResult
-from kubectl_eksdoc.render.drain.view import DrainView, status_of
+from kubectl_eksdoc.render.drain.steps import BUT_OPEN, NO_RE_EVICTIONS
 from kubectl_eksdoc.render.result import (
     Code,
     Count,

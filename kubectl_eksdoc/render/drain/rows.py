@@ -9,9 +9,9 @@ from datetime import datetime
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, Eviction, Left, Target
 from kubectl_eksdoc.drain.result import Headroom
 from kubectl_eksdoc.model.kinds import KindRead
-from kubectl_eksdoc.render.drain.groups import grouped
-from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN, POD_SIGN, TARGET_SIGN, Sign
-from kubectl_eksdoc.render.drain.view import DrainView, status_of
+from kubectl_eksdoc.render.drain.findings import grouped
+from kubectl_eksdoc.render.drain.plan import DrainView, status_of
+from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, POD_SIGN, TARGET_SIGN, Sign
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row
 from kubectl_eksdoc.render.text import age, between, duration
 
@@ -67,7 +67,7 @@ def _drained(target: Target, view: DrainView, full: bool) -> list[str | Cell]:
         *([str(target.wave)] if _in_waves(view) else []),
         str(target.finish_round) if target.finish_round else NONE,
         duration(view.spans[node.name].done_s) if node.name in view.spans else NONE,
-        _signed(TARGET_SIGN[target.verdict], target.verdict.value),
+        verdict(target),
     ]
 
 
@@ -102,7 +102,7 @@ def undrained(view: DrainView, full: bool = False) -> Drawn:
             target.node.owner.value,
             _version(target),
             str(target.left),
-            _signed(TARGET_SIGN[target.verdict], target.verdict.value),
+            verdict(target),
             "; ".join(named.get(target.node.name, target.why)),
         ]
         for target in view.targets
@@ -217,6 +217,10 @@ def left(rows: Iterable[Left], view: DrainView) -> Drawn:
 def unread(reads: Iterable[KindRead]) -> Drawn:
     columns = [Column("KIND"), Column("STATE"), Column("BECAUSE", floor=20)]
     return columns, [[read.resource.full_name, read.state.value, read.detail or NONE] for read in reads]
+
+
+def verdict(target: Target) -> Cell:
+    return _signed(TARGET_SIGN[target.verdict], target.verdict.value)
 
 
 def _signed(sign: Sign, word: str) -> Cell:

@@ -1,28 +1,21 @@
-"""What to do next: the answer once more, and command lines to copy with what each of them means."""
+"""What to do next, and before the first eviction; and what stands above the prompt of a run."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from kubectl_eksdoc.drain.outcome import PodVerdict, Target, TargetVerdict
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, Target, TargetVerdict
+from kubectl_eksdoc.model import selectors
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.render.drain.fence import fence
-from kubectl_eksdoc.render.drain.groups import grouped
-from kubectl_eksdoc.render.drain.invocation import CONTEXT, DUMP, NextStep, again, run
-from kubectl_eksdoc.render.drain.verdict import ONE_TARGET
-from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import counted, duration, joined, listing
+from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, PROVISIONER
+from kubectl_eksdoc.render.drain.findings import FLAGS, grouped
+from kubectl_eksdoc.render.drain.plan import CONTEXT, DUMP, DrainView, NextStep, again, kubectl, run
+from kubectl_eksdoc.render.drain.verdict import NO_TIMES, ONE_TARGET, soaked, unmeasured
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.text import counted, cut, duration, joined, listing, shown, wrap
 
 _MOST_NODES = 5
-
-FLAGS = (
-    ("pod-emptydir", "delete-emptydir-data", "Evict pods with emptyDir data too; the data is lost"),
-    ("pod-unmanaged", "force", "Evict pods without a controller too; nothing creates them again"),
-    ("pod-protected", "evict-protected", "Evict protected pods too, when their owners agree"),
-)
-"""Code of a blocker, the flag that decides otherwise, and what the flag does."""
 
 DO_IT = "Do it"
 
@@ -40,7 +33,8 @@ def answer(view: DrainView, look: Look, where: str = "above") -> str:
     if not view.targets:
         return "No node to drain."
     verdicts = Counter(target.verdict for target in view.targets)
-    parts = [_can(len(view.targets), verdicts) + _time(view)]
+    time = f", about {duration(view.plan.estimate.p50_s)}" if view.plan.estimate else ""
+    parts = [_can(len(view.targets), verdicts) + time]
     for verdict, word in _NOT_DRAINED:
         names = [target.node.name for target in view.targets if target.verdict is verdict]
         if len(names) == len(view.targets) > 1 and verdict is not TargetVerdict.UNKNOWN:
@@ -54,13 +48,12 @@ def answer(view: DrainView, look: Look, where: str = "above") -> str:
 def steps(view: DrainView) -> tuple[NextStep, ...]:
     """Those that are true of this plan, in the order in which one would take them."""
     found = []
-    if len(view.targets) > 1 and any(target.order for target in view.targets):
+    if len(view.targets) > 1 and view.drained:
         found.append(NextStep("The names of the nodes that can be drained, in order", again(view, "-o", "name")))
     supposes = view.plan.policy.assume_budgets or view.plan.policy.assume_fixed
-    if view.cluster.source is Source.LIVE and not supposes and any(target.order for target in view.targets):
+    if view.cluster.source is Source.LIVE and not supposes and view.drained:
         found.append(NextStep(f"{DO_IT}: shows this once more, and asks for a typed confirmation", run(view)))
-    fenced = fence(view)
-    if fenced is not None:
+    if (fenced := fence(view)) is not None:
         found.append(fenced)
     if view.blockers:
         found.append(NextStep("Fix what blocks, then plan again", again(view)))
@@ -68,12 +61,17 @@ def steps(view: DrainView) -> tuple[NextStep, ...]:
     found += _partly(view)
     still = sorted({f.code.name for f in view.unknowns} - view.plan.policy.accept_unknown)
     if still:
-        text = "Answer what is unknown, or accept that it is"
-        found.append(NextStep(text, again(view, accept=still)))
+        found.append(NextStep("Answer what is unknown, or accept that it is", again(view, accept=still)))
     stand_ins = [f"{word} for {what}" for word, what in _STAND_INS if any(f" {word}" in s.command for s in found)]
     if stand_ins:
         found.append(NextStep(joined(stand_ins).replace(" for ", " stands for ", 1)))
     return tuple(found)
+
+
+def first_step(view: DrainView) -> NextStep | None:
+    """Doing it, where that can be done."""
+    found = steps(view)
+    return next((each for each in found if each.text.startswith(DO_IT)), found[0] if found else None)
 
 
 def _can(total: int, verdicts: Counter[TargetVerdict]) -> str:
@@ -86,10 +84,6 @@ def _can(total: int, verdicts: Counter[TargetVerdict]) -> str:
         return f"All {total} nodes can be drained"
     some = f", {partly} more in part" if partly else ""
     return f"{whole or 'None'} of {total} nodes can be drained{some}"
-
-
-def _time(view: DrainView) -> str:
-    return f", about {duration(view.plan.estimate.p50_s)}" if view.plan.estimate else ""
 
 
 def _allowing(view: DrainView) -> Iterable[NextStep]:
@@ -116,3 +110,174 @@ def _partly(view: DrainView) -> Iterable[NextStep]:
 def _names(targets: list[Target]) -> str:
     names = [target.node.name for target in targets]
     return joined(names) if len(names) <= _MOST_NODES else f"{len(names)} of its nodes"
+
+
+# The fence: all targets are cordoned before the first eviction, so that no replacement is scheduled onto one.
+
+
+NO_RE_EVICTIONS = "all targets are cordoned before the first eviction"
+BUT_OPEN = "only where nothing is scheduled onto the skipped targets, which are not cordoned (--no-cordon-skipped)"
+
+BALANCERS = "a cordon alone takes no node out of load balancers' targets: pods that stay there serve on"
+"""Kubernetes 1.19 and later, and the AWS Load Balancer Controller v2: see docs/drain-run.md."""
+
+_MOST_SKIPPED = 6
+
+_MOST_NAMES = 100
+"""A longer list of names is no line to copy any more."""
+
+
+def fence(view: DrainView) -> NextStep | None:
+    """What to do before the first eviction; None where a single node is drained, or none."""
+    fenced = [t for t in view.targets if t.verdict is not TargetVerdict.REFUSED]
+    if len(fenced) < 2 or not view.evictions:
+        return None
+    skipped = any(not target.order for target in fenced)
+    names = [target.node.name for target in fenced]
+    all_of_them = "both" if len(names) == 2 else f"all {len(names)}"
+    too = ", skipped ones too," if skipped else ""
+    text = f"drain run cordons {all_of_them} targets{too} before the first eviction; to do it by hand"
+    if skipped and not view.plan.policy.cordon_skipped:
+        text = f"Cordon {all_of_them} targets{too} before the first eviction: pods on them are evicted twice"
+    by_label = _label(view, frozenset(names))
+    if by_label:
+        return NextStep(text, kubectl(view, "cordon", "-l", by_label))
+    if len(names) <= _MOST_NAMES:
+        return NextStep(text, kubectl(view, "cordon", *names))
+    left_out = sum(not target.order for target in fenced)
+    some = f"; this cordons those that are drained, the {left_out} skipped ones remain to be named" if skipped else ""
+    return NextStep(text + some, f"{again(view, '-o', 'name')} | xargs {kubectl(view, 'cordon')}")
+
+
+def skipped_briefly(view: DrainView) -> str:
+    """``blue-6 (budget-never-allows +2), blue-7 (pod-unmanaged): cordoned``, "" where none is skipped."""
+    left_out = view.undrained
+    if not left_out:
+        return ""
+    named = [f"{target.node.name} ({_briefly(target, view)})" for target in left_out[:_MOST_SKIPPED]]
+    more = len(left_out) - len(named)
+    cordoned = sum(target.cordon_only for target in left_out)
+    how = "cordoned" if cordoned == len(left_out) else f"{cordoned} of {len(left_out)} cordoned"
+    return ", ".join(named) + (f" and {more} more" if more else "") + f": {how}"
+
+
+def _briefly(target: Target, view: DrainView) -> str:
+    """``pod-emptydir +2``: the first of the codes that keep it."""
+    codes = view.codes_on(target)
+    more = f" +{len(codes) - 1}" if len(codes) > 1 else ""
+    return f"{codes[0]}{more}" if codes else target.verdict.value
+
+
+def not_drained(view: DrainView) -> str:
+    """What becomes of the targets that are not drained, behind "Targets that are not drained"."""
+    if view.plan.open_targets:
+        return ", and not cordoned (--no-cordon-skipped)"
+    if view.plan.cordoned_only:
+        return "; drain run cordons them too"
+    return ""
+
+
+def _label(view: DrainView, names: frozenset[str]) -> str:
+    """The selector by which the targets were chosen, "" where none selects exactly them.
+
+    With new nodes their names are safer: those that have joined already have the labels of the old ones.
+    """
+    if view.plan.policy.surge is not None or view.options.get("older-than"):
+        return ""
+    chosen = (text for text in _selectors(view) if text)
+    return next((text for text in chosen if _selected(view, text) == names), "")
+
+
+def _selectors(view: DrainView) -> Iterable[str]:
+    selector, groups = str(view.options.get("selector") or ""), view.options.get("nodegroup") or ()
+    if not isinstance(groups, (list, tuple)) or not groups:
+        yield selector
+        return
+    for label in (MANAGED_GROUP, NODE_POOL, PROVISIONER, EKSCTL_GROUP):
+        named = f"{label}={groups[0]}" if len(groups) == 1 else f"{label} in ({','.join(map(str, groups))})"
+        yield f"{selector},{named}" if selector else named
+
+
+def _selected(view: DrainView, text: str) -> frozenset[str]:
+    try:
+        selector = selectors.parse(text)
+    except selectors.InvalidSelector:
+        return frozenset()
+    return frozenset(node.name for node in view.cluster.nodes if selector.matches(node.labels))
+
+
+# What stands directly above the prompt: all of the plan that whoever types has to know, on less than half a screen.
+
+
+MOST_LINES = 12
+"""So that it and the prompt are seen together wherever the terminal is no window of a few lines."""
+
+_MOST_IN_A_ROW = 6
+_MOST_PAST = 3
+_LONG = ("skipped", "guards")
+"""They may take two lines."""
+
+_BALANCERS = "pods that stay there are still targets of load balancers: a cordon changes nothing"
+
+
+def confirmation(view: DrainView, look: Look, guards: Sequence[str], rollback: str) -> str:
+    """`guards`: when the run holds or stops by itself, each in words; `rollback`: the command that takes it back."""
+    drained = view.drained
+    past = [eviction.pod.key for eviction in view.plan.past_budgets]
+    rows = [
+        ("nodes", f"{len(drained)} of {len(view.targets)}: {listing(drained, _MOST_IN_A_ROW, look)}"),
+        ("evictions", f"{len(view.evictions) - len(past)} in {counted(view.plan.rounds, 'round')}"),
+        ("past budget", past and f"{listing(past, _MOST_PAST, look)} {'is' if len(past) == 1 else 'are'} deleted"),
+        ("skipped", _skipped(view)),
+        ("", _BALANCERS if view.plan.cordoned_only else _open_targets(view, look)),
+        ("time", _times(view)),
+        ("budgets", _budgets(view, look)),
+        ("guards", "; ".join(guards)),
+        ("rollback", f"{rollback}; evicted pods do not move back"),
+    ]
+    title = f"DRAIN {view.cluster.identity.cluster or view.cluster.identity.context or 'this cluster'}"
+    lines = [look.paint(shown(title, look), Tone.TITLE)]
+    for name, text in rows:
+        if text:
+            lines += _row(name, text, look)
+    return "\n".join(lines) + "\n"
+
+
+def _row(name: str, text: str, look: Look) -> list[str]:
+    first = f"  {name.ljust(11)} "
+    lines = wrap(shown(text, look), look.columns, first)
+    most = 2 if name in _LONG else 1
+    kept = lines[:most]
+    if len(lines) > most:
+        kept[-1] = cut(f"{kept[-1]} {lines[most].lstrip()}", look.columns, look)
+    return kept
+
+
+def _skipped(view: DrainView) -> str:
+    """``3, cordoned: blue-6 (pod-emptydir +2), …``: what is done with them stands before what may be cut."""
+    names, _, how = skipped_briefly(view).rpartition(": ")
+    return f"{len(view.undrained)}, {how}: {names}" if names else ""
+
+
+def _open_targets(view: DrainView, look: Look) -> str:
+    names = [target.node.name for target in view.plan.open_targets]
+    return f"evicted pods can be scheduled onto {listing(names, 3, look)}: evicted twice" if names else ""
+
+
+def _times(view: DrainView) -> str:
+    estimate = view.plan.estimate
+    if estimate is None:
+        return NO_TIMES if view.evictions else ""
+    return f"p50 {duration(estimate.p50_s)}, p95 {duration(estimate.p95_s)}{unmeasured(estimate)}{soaked(view.soak)}"
+
+
+def _budgets(view: DrainView, look: Look) -> str:
+    """Those that let pods go a part at a time: at their limit for as long as the run lasts."""
+    limited = [
+        each for each in view.budgets if each.to_evict > each.per_round and each.verdict is not BudgetVerdict.FITS
+    ]
+    limited.sort(key=lambda each: -each.rounds)
+    if not limited:
+        return "none is at its limit"
+    names = [f"{each.budget.key} ({each.per_round} of {each.to_evict} at a time)" for each in limited]
+    return f"{len(names)} at their limit: {listing(names, 3, look)}"

@@ -1,4 +1,4 @@
-"""The plan in one paragraph, and the words and signs of its verdicts."""
+"""The plan in one paragraph, the words of its verdicts, and how the drain goes."""
 
 from __future__ import annotations
 
@@ -6,110 +6,13 @@ from collections import Counter
 
 from kubectl_eksdoc.drain.duration.clock import NEW_NODE_S
 from kubectl_eksdoc.drain.duration.estimate import Estimate
-from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
-from kubectl_eksdoc.drain.policy import Means
-from kubectl_eksdoc.drain.result import Headroom
+from kubectl_eksdoc.drain.outcome import PodVerdict, TargetVerdict
+from kubectl_eksdoc.drain.policy import AUTO, Means
 from kubectl_eksdoc.drain.run.patience import Soak
 from kubectl_eksdoc.model.findings import Status
-from kubectl_eksdoc.render.drain.groups import Group, grouped
-from kubectl_eksdoc.render.drain.scale import short
-from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.text import counted, duration, joined
-
-Sign = tuple[str, Tone]
-
-GOOD: Sign = ("✓", Tone.GOOD)
-WARN: Sign = ("!", Tone.WARN)
-BAD: Sign = ("✗", Tone.BAD)
-OPEN: Sign = ("?", Tone.UNKNOWN)
-
-STATUS_SIGN = {Status.FAIL: BAD, Status.PASS: WARN, Status.UNKNOWN: OPEN}
-
-TARGET_SIGN = {
-    TargetVerdict.DRAINS: GOOD,
-    TargetVerdict.PARTIAL: WARN,
-    TargetVerdict.SKIPPED: BAD,
-    TargetVerdict.REFUSED: BAD,
-    TargetVerdict.UNKNOWN: OPEN,
-}
-
-BUDGET_SIGN = {
-    BudgetVerdict.SEVERAL_BUDGETS: BAD,
-    BudgetVerdict.BLOCKED_FOREVER: BAD,
-    BudgetVerdict.UNHEALTHY: BAD,
-    BudgetVerdict.STALE: BAD,
-    BudgetVerdict.BLOCKED_NOW: BAD,
-    BudgetVerdict.DISAGREES: WARN,
-    BudgetVerdict.SERIAL: WARN,
-    BudgetVerdict.FITS: GOOD,
-}
-
-POD_SIGN = {
-    PodVerdict.EVICT: GOOD,
-    PodVerdict.STAY: GOOD,
-    PodVerdict.HELD: WARN,
-    PodVerdict.BLOCKED: BAD,
-    PodVerdict.UNKNOWN: OPEN,
-}
-
-_BRIEF = {
-    "budget-never-allows": "PDB never allows",
-    "budget-sync-failed": "PDB not computed",
-    "budget-unhealthy": "PDB unhealthy",
-    "budget-exhausted": "PDB allows 0 now",
-    "budget-stale": "PDB status is old",
-    "pod-budget": "PDBs unknown",
-    "pod-several-budgets": "several PDBs",
-    "pod-unmanaged": "bare pod",
-    "pod-emptydir": "emptyDir data",
-    "pod-daemonset-missing": "DaemonSet is gone",
-    "pod-stuck-terminating": "stuck terminating",
-    "pod-returns": "returns to node",
-    "pod-protected": "protected pod",
-    "pod-pending": "pending pod",
-    "pod-hostpath": "hostPath data",
-    "pod-local-volume": "local volume",
-    "pod-ephemeral-volume": "ephemeral volume",
-    "job-would-fail": "Job would fail",
-    "job-loses-work": "Job loses work",
-    "single-replica": "single replica",
-    "no-readiness-gate": "no readiness gate",
-    "needs-nodes": "needs new nodes",
-    "placement-unsure": "placement unsure",
-    "no-place": "no room elsewhere",
-    "only-backend": "only backend",
-    "namespace-terminating": "namespace ends",
-    "node-fargate": "Fargate",
-    "node-auto-mode": "EKS Auto Mode",
-    "node-hybrid": "hybrid node",
-    "node-foreign-drain": "drained by others",
-}
-"""Codes as words where there is room for two or three of them."""
-
-
-def in_brief(code: str) -> str:
-    return _BRIEF.get(code) or code
-
-
-_BUDGET_WORDS = {
-    BudgetVerdict.SEVERAL_BUDGETS: "several PDBs",
-    BudgetVerdict.BLOCKED_FOREVER: "never allows",
-    BudgetVerdict.UNHEALTHY: "unhealthy",
-    BudgetVerdict.STALE: "old status",
-    BudgetVerdict.BLOCKED_NOW: "allows 0 now",
-    BudgetVerdict.DISAGREES: "disagrees",
-    BudgetVerdict.SERIAL: "in rounds",
-    BudgetVerdict.FITS: "fits",
-}
-
-
-def budget_in_brief(headroom: Headroom) -> str:
-    """``never allows``, ``4 rounds``."""
-    if headroom.verdict is BudgetVerdict.SERIAL and headroom.rounds > 1:
-        return f"{headroom.rounds} rounds"
-    return _BUDGET_WORDS[headroom.verdict]
-
+from kubectl_eksdoc.render.drain.findings import Group, grouped
+from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.text import counted, duration, joined, short
 
 _TARGET_WORDS = {
     TargetVerdict.DRAINS: ("can", "can"),
@@ -202,9 +105,10 @@ def blocker_count(groups: tuple[Group, ...]) -> str:
 def _assumed(view: DrainView) -> str:
     """A plan of what is not so must say that first."""
     policy = view.plan.policy
-    given = [f"budget {key} let {count} pods be away" for key, count in policy.assume_budgets]
-    given += [f"{code} stopped nothing" for code in sorted(policy.assume_fixed)]
-    return f"What if {joined(given)}:" if given else ""
+    given = [f"budget {key} allows {counted(count, 'disruption')}" for key, count in policy.assume_budgets]
+    codes = sorted(policy.assume_fixed)
+    given += [f"every finding {joined(codes)} is fixed"] if codes else []
+    return f"Assuming that {joined(given)}:" if given else ""
 
 
 def _nodes(view: DrainView) -> str:
@@ -279,3 +183,69 @@ def _open(view: DrainView) -> str:
     if codes & accepted:
         parts.append(f"{counted(len(codes & accepted), 'unknown')} accepted")
     return f"{joined(parts)}." if parts else ""
+
+
+# How the drain goes, in a sentence or two: which order was chosen of those tried, and what joins meanwhile.
+
+
+_ORDERS = {
+    "soonest": "the node that can be empty soonest goes first",
+    "chain": "nodes with pods of the budget that takes longest go first",
+    "light": "nodes whose pods need the least room go first",
+    "efficiency": "nodes that give much room for little time go first",
+    "zone": "nodes go zone by zone, in each the oldest first",
+    "name": "nodes go in the order of their names",
+}
+"""What can be asked for (`policy.ORDERS`), in words."""
+
+_VARIED = "~"
+"""Stands in the name of an order that was tried behind that of the one it is a variation of."""
+
+
+def course(view: DrainView) -> str:
+    """``18 orders were tried, the best is light: … 2 new nodes join first, …``, "" where there is nothing to say."""
+    if not any(target.order for target in view.targets):
+        return ""
+    return " ".join(text for text in (_order(view), joining(view)) if text)
+
+
+def ordered_by(view: DrainView) -> str:
+    """In which order the drained targets stand."""
+    return "in the order of --order-file" if view.plan.policy.order_nodes else "in the order in which they are emptied"
+
+
+def new_names(view: DrainView) -> str:
+    """What the names of nodes mean that are not there yet, "" where no pod lands on one."""
+    if not any(eviction.lands_on.endswith(")") for eviction in view.evictions):
+        return ""
+    return "NODE (new) is the new node that takes the place of NODE, NODE (surge 1) one like it that joins first."
+
+
+def _order(view: DrainView) -> str:
+    policy, tried = view.plan.policy, view.plan.tried
+    if policy.order_nodes:
+        named = set(policy.order_nodes)
+        others = any(target.order and target.node.name not in named for target in view.targets)
+        return "The order is that of --order-file" + ("; other nodes follow, by name." if others else ".")
+    if policy.order != AUTO:
+        return f"The order is {policy.order}, as asked: {_ORDERS[policy.order]}."
+    if len(tried) < 2:
+        return ""
+    name, varied, _ = tried[0].name.partition(_VARIED)
+    like = "a variation of " if varied else ""
+    return f"{len(tried)} orders were tried, the best is {like}{name}: {_ORDERS[name]}."
+
+
+def joining(view: DrainView) -> str:
+    """Which new nodes join meanwhile, "" where none does."""
+    surge = view.plan.policy.surge
+    if surge is None:
+        return ""
+    joins = f"{counted(surge, 'new node')} {'joins' if surge == 1 else 'join'} first, and" if surge else ""
+    replaced = f"{joins or 'No node joins first, but'} each drained node is replaced by a new one"
+    if not view.plan.in_generations:
+        return f"{replaced}."
+    generations = len({target.wave for target in view.targets if target.wave})
+    if generations < 2:
+        return f"{replaced}: no drain has to wait for one of those."
+    return f"{replaced}: {generations} generations, a node begins when those its pods land on have joined."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kubectl_eksdoc.drain.run.record import Placement
 from kubectl_eksdoc.model.journal import Cause
-from kubectl_eksdoc.render.drain.estimate_result import Seconds, SoakResult
-from kubectl_eksdoc.render.record.view import NodeRun, RecordView, Refused
+from kubectl_eksdoc.render.drain.result_parts import Seconds, SoakResult, rounded
+from kubectl_eksdoc.render.record.rows import NodeRun, RecordView, Refused
 from kubectl_eksdoc.render.result import Count, Positive, Printed, Text, Texts
 
 
@@ -15,7 +15,7 @@ class RecordCause(Printed):
 
     @classmethod
     def of(cls, facts: tuple[Cause, float]) -> RecordCause:
-        return cls.filled(cause=facts[0], seconds=seconds(facts[1]))
+        return cls.filled(cause=facts[0], seconds=rounded(facts[1]))
 
 
 class RecordEstimate(Printed):
@@ -45,7 +45,7 @@ class RecordPlan(Printed):
             skipped=len(plan.skipped),
             evictions=len(plan.evictions),
             estimate=estimate
-            and RecordEstimate.filled(p50=seconds(estimate.p50_s), p95=seconds(estimate.p95_s), soak=facts.soak),
+            and RecordEstimate.filled(p50=rounded(estimate.p50_s), p95=rounded(estimate.p95_s), soak=facts.soak),
         )
 
 
@@ -71,9 +71,9 @@ class RecordNode(Printed):
         return cls.filled(
             facts,
             wave=facts.target.wave or None,
-            begun_seconds=seconds(facts.begun_s),
-            empty_seconds=seconds(facts.empty_s),
-            done_seconds=seconds(facts.done_s),
+            begun_seconds=rounded(facts.begun_s),
+            empty_seconds=rounded(facts.empty_s),
+            done_seconds=rounded(facts.done_s),
         )
 
 
@@ -116,19 +116,15 @@ def recorded(view: RecordView) -> dict[str, object]:
     seen = record.placed is not None
     return {
         "plan": view,
-        "ended_seconds": seconds(view.ended_s),
-        "late_seconds": seconds(view.late_s),
+        "ended_seconds": rounded(view.ended_s),
+        "late_seconds": rounded(view.late_s),
         "nodes": view.nodes,
         "placements": record.placements if seen else None,
         "on_targets": record.on_targets if seen else None,
         "cordoned_only": record.cordoned_only,
         "refusals": view.refusals,
         "pending": view.pending,
-        "re_evicted": view.re_evicted,
+        "re_evicted": record.re_evicted,
         "not_emptied": [node.name for node in view.not_emptied],
         "findings": view.planned.findings,
     }
-
-
-def seconds(value: float | None) -> float | None:
-    return None if value is None else round(value, 3) + 0.0  # 0 and not -0

@@ -1,41 +1,204 @@
-"""The rows of the tables: what stands in them, whatever draws them."""
+"""A drain that was run or rehearsed, beside its plan: its rows in their one order, and what is said of both alike."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.drain.course import Span
+from kubectl_eksdoc.drain.outcome import Target
+from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.moments import ASKED, Happened, Moment
+from kubectl_eksdoc.drain.run.patience import Soak
+from kubectl_eksdoc.drain.run.record import Record
+from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import Cause
-from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain import timeline
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.rows import NONE
-from kubectl_eksdoc.render.drain.verdict import BAD, GOOD
+from kubectl_eksdoc.render.drain.signs import BAD, GOOD
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.markdown import CODE_WIDTH, escape, folded
-from kubectl_eksdoc.render.markdown import ticket_table as table
-from kubectl_eksdoc.render.record.view import NodeRun, RecordView
-from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Title
+from kubectl_eksdoc.render.report import Figure, Table
+from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Title
 from kubectl_eksdoc.render.text import counted, duration, joined, listing
+
+
+class NodeRun(NamedTuple):
+    """A node that the plan drains. Times from the start, None for what did not happen; `left` are the pods (ns/name)
+    that should have gone and did not, `why` the run left it alone ("": it did not)."""
+
+    target: Target
+    begun_s: float | None
+    empty_s: float | None
+    done_s: float | None
+    evictions: int
+    refusals: int
+    emptied: bool
+    left: tuple[str, ...]
+    why: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.target.node.name
+
+    @property
+    def seen_empty(self) -> bool:
+        """Of one that was not emptied: the run ended before it was looked at once more, as a drained node is."""
+        return not self.emptied and self.empty_s is not None and not self.left and not self.why
+
+
+class Refused(NamedTuple):
+    """How often a cause was given; "" where the server said none."""
+
+    cause: str
+    times: int
+
+
+class StillWaiting(NamedTuple):
+    """A pod without a node at the end: what the scheduler said ("": nothing), and whether it waited before."""
+
+    pod: str
+    why: str
+    before: bool
+
+
+@dataclass(frozen=True)
+class RecordView:
+    """What came of a drain, the facts that its plan was made from, and the options as given (JSON values by name).
+
+    Without slots, because the rows are made once, when first asked for.
+    """
+
+    record: Record
+    cluster: Cluster
+    options: Mapping[str, object] = field(default_factory=dict)
+    tool_version: str = __version__
+    soak: Soak | None = None
+
+    @property
+    def late_s(self) -> float | None:
+        """As `Record.late_s`, but for what it waited as it was told to: between waves, and while it was paused."""
+        late_s = self.record.late_s
+        return None if late_s is None else late_s - self.waited_s
+
+    @property
+    def waited_s(self) -> float:
+        """So long it waited because somebody wanted it so."""
+        return self.record.paused_s + (self.soak.total_s if self.soak is not None else 0.0)
+
+    @property
+    def plan(self) -> DrainPlan:
+        return self.record.plan
+
+    @property
+    def ended_s(self) -> float:
+        return self.record.ended_s
+
+    @cached_property
+    def planned(self) -> DrainView:
+        """The plan as it is shown by itself."""
+        return DrainView(self.plan, self.cluster, self.options, self.tool_version, soak=self.soak)
+
+    @cached_property
+    def moments(self) -> tuple[Moment, ...]:
+        """By time; what happened at one moment as it happened."""
+        return tuple(sorted(self.record.moments, key=lambda moment: moment.at_s))
+
+    @cached_property
+    def nodes(self) -> tuple[NodeRun, ...]:
+        """Those that the plan drains, in its order."""
+        evictions = Counter(m.node for m in self.moments if m.what in ASKED)
+        refusals = Counter(m.node for m in self.happened(Happened.REFUSED))
+        alone = {m.subject: m.why for m in self.happened(Happened.LEFT_ALONE)}
+        undone = self.record.undone
+        runs = []
+        for target in self.planned.targets:
+            name = target.node.name
+            if target.order:
+                begun, empty, done = (
+                    self._when.get((what, name)) for what in (Happened.BEGUN, Happened.EMPTY, Happened.DONE)
+                )
+                counts = evictions[name], refusals[name]
+                left = tuple(sorted(undone.get(name, ())))
+                runs.append(NodeRun(target, begun, empty, done, *counts, name not in undone, left, alone.get(name, "")))
+        return tuple(runs)
+
+    @cached_property
+    def not_emptied(self) -> tuple[NodeRun, ...]:
+        return tuple(node for node in self.nodes if not node.emptied)
+
+    @cached_property
+    def refusals(self) -> tuple[Refused, ...]:
+        """The most frequent cause first."""
+        counts = self.record.refusals.items()
+        return tuple(Refused(*each) for each in sorted(counts, key=lambda item: (-item[1], item[0])))
+
+    @cached_property
+    def pending(self) -> tuple[StillWaiting, ...]:
+        """Those that the drain leaves without a node first, then those that had none before; by name."""
+        before = {pod.key for pod in self.cluster.pods if not pod.node}
+        rows = (StillWaiting(each.pod, each.why, each.pod in before) for each in self.record.pending)
+        return tuple(sorted(rows, key=lambda row: (row.before, row.pod)))
+
+    @cached_property
+    def asked(self) -> Counter[Happened]:
+        """How many pods were asked to go in which way."""
+        return Counter(moment.what for moment in self.moments if moment.what in ASKED)
+
+    @property
+    def evictions(self) -> int:
+        """Of all pods that were asked to go, in whatever way, as a plan counts them."""
+        return sum(self.asked.values())
+
+    def happened(self, what: Happened) -> list[Moment]:
+        return [moment for moment in self.moments if moment.what is what]
+
+    @cached_property
+    def spans(self) -> dict[str, Span]:
+        """When each node was begun, empty and done: those that were."""
+        return {
+            node.name: Span(node.name, node.begun_s, node.empty_s, node.done_s)
+            for node in self.nodes
+            if node.begun_s is not None and node.empty_s is not None and node.done_s is not None
+        }
+
+    @property
+    def wave_of(self) -> Mapping[str, int]:
+        return self.planned.wave_of
+
+    @cached_property
+    def _when(self) -> dict[tuple[Happened, str], float]:
+        """The first time of each."""
+        return {(moment.what, moment.subject): moment.at_s for moment in reversed(self.moments)}
+
+
+# The parts of a page that a run and a rehearsal share.
+
 
 UNSAID = "no reason was given"
 
+WHOLE = "-o json"
+"""Where every node is, however many there are."""
 
-def nodes(view: RecordView) -> Drawn:
+MOST_NAMES = 20
+
+
+def nodes(view: RecordView) -> Table:
     """Those that the plan drains, in its order; times from the start."""
     generations = view.plan.in_generations
     columns = [
         Column("#", right=True, drop=2),
         Column("NODE", middle=True),
         Column("GENERATION" if generations else "WAVE", right=True, drop=1, short="GEN" if generations else ""),
-        Column("BEGUN", right=True),
-        Column("EMPTY", right=True),
-        Column("DONE", right=True),
-        Column("EVICTIONS", right=True),
-        Column("REFUSALS", right=True),
+        *(Column(title, right=True) for title in ("BEGUN", "EMPTY", "DONE", "EVICTIONS", "REFUSALS")),
         Column("OUTCOME"),
     ]
-    return columns, [_node(node) for node in view.nodes]
+    title = Title("Nodes", ", in the order of the plan; times from the start")
+    return Table(title, (columns, [_node(node) for node in view.nodes]), "nodes")
 
 
 def _node(node: NodeRun) -> list[str | Cell]:
@@ -43,35 +206,37 @@ def _node(node: NodeRun) -> list[str | Cell]:
     return [
         str(node.target.order),
         node.name,
-        str(node.target.wave) if node.target.wave else NONE,
-        _when(node.begun_s),
-        _when(node.empty_s),
-        _when(node.done_s),
+        str(node.target.wave or NONE),
+        *(NONE if each is None else duration(each) for each in (node.begun_s, node.empty_s, node.done_s)),
         str(node.evictions),
         str(node.refusals),
         Cell(f"{sign} {'emptied' if node.emptied else 'not emptied'}", tone),
     ]
 
 
-def refusals(view: RecordView) -> Drawn:
+def refusals(view: RecordView) -> Table:
     columns = [Column("COUNT", right=True), Column("CAUSE", floor=20, lines=4)]
-    return columns, [[str(each.times), each.cause or UNSAID] for each in view.refusals]
+    rows = [[str(each.times), each.cause or UNSAID] for each in view.refusals]
+    return Table(Title("Refused", ", by cause"), (columns, rows), "causes")
 
 
-def pending(view: RecordView) -> Drawn:
+def pending(view: RecordView) -> Table:
     """BEFORE: whether it waited before the drain began."""
     columns = [Column("POD", middle=True), Column("BEFORE"), Column("THE SCHEDULER SAYS", floor=24, lines=4)]
-    return columns, [[each.pod, "yes" if each.before else "no", each.why or UNSAID] for each in view.pending]
+    rows = [[each.pod, "yes" if each.before else "no", each.why or UNSAID] for each in view.pending]
+    return Table(Title("Pending", " at the end: pods without a node"), (columns, rows), "pods")
 
 
-def re_evicted(view: RecordView) -> Drawn:
-    return [Column("POD", middle=True)], [[pod] for pod in view.re_evicted]
+def re_evicted(view: RecordView) -> Table:
+    table = [Column("POD", middle=True)], [[pod] for pod in view.record.re_evicted]
+    return Table(Title("Evicted more than once"), table, "pods")
 
 
-def not_emptied(view: RecordView, most: int | None = None) -> Drawn:
+def not_emptied(view: RecordView, most: int | None = None) -> Table:
     """At most `most` pods of each node are named."""
     columns = [Column("NODE", middle=True), Column("LEFT", right=True), Column("PODS", floor=30, lines=6)]
-    return columns, [[node.name, str(len(node.left)), _left(node, most)] for node in view.not_emptied]
+    rows = [[node.name, str(len(node.left)), _left(node, most)] for node in view.not_emptied]
+    return Table(Title("Not emptied", ", and the pods that are left"), (columns, rows), "nodes")
 
 
 def _left(node: NodeRun, most: int | None) -> str:
@@ -83,73 +248,39 @@ def _left(node: NodeRun, most: int | None) -> str:
     return pods if node.begun_s is not None else f"never begun: {pods}"
 
 
-def placements(view: RecordView) -> Drawn:
+def placements(view: RecordView) -> Table:
     columns = [Column("NODE", middle=True), Column("PLANNED", right=True), Column("SCHEDULED", right=True), Column("")]
-    shown = view.record.placements if view.record.placed is not None else ()
-    return columns, [
+    seen = view.record.placements if view.record.placed is not None else ()
+    rows = [
         [each.node, str(each.planned), str(each.placed), Cell("✗ a target", BAD[1]) if each.target else ""]
-        for each in shown
+        for each in seen
     ]
+    title = Title("Placements", " of the replacements, by node; planned and what happened")
+    return Table(title, (columns, rows), "nodes")
 
 
-def faults(view: RecordView) -> Drawn:
+def faults(view: RecordView) -> Table:
     columns = [Column("TIME", right=True), Column("SUBJECT", middle=True), Column("WHAT", floor=24, lines=4)]
-    return columns, [[duration(m.at_s), m.subject, m.why] for m in view.faults]
+    rows = [[duration(m.at_s), m.subject, m.why] for m in view.happened(Happened.BEFALLEN)]
+    return Table(Title("Faults", ": what went wrong because it was asked for"), (columns, rows), "faults")
 
 
-def moments(rows: Iterable[Moment]) -> Drawn:
+def moments(view: RecordView) -> Table:
+    """All that happened; in a ticket folded."""
     columns = [Column("TIME", right=True), Column("WHAT"), Column("SUBJECT"), Column("NODE"), Column("WHY")]
-    return columns, [[duration(m.at_s), m.what.value, m.subject, m.node or NONE, m.why or NONE] for m in rows]
+    rows = [[duration(m.at_s), m.what.value, m.subject, m.node or NONE, m.why or NONE] for m in view.moments]
+    fold = f"{counted(len(rows), 'moment')}: all that happened"
+    return Table(Title("Moments", ": all that happened"), (columns, rows), "moments", fold=fold)
 
 
-def _when(seconds: float | None) -> str:
-    return NONE if seconds is None else duration(seconds)
-
-
-# What the parts are called, on a screen as in a ticket.
-
-
-NODES = Title("Nodes", ", in the order of the plan; times from the start")
-TIMELINE = Title("Timeline", ", nodes in the order in which they are begun")
-NOT_EMPTIED = Title("Not emptied", ", and the pods that are left")
-REFUSALS = Title("Refused", ", by cause")
-PENDING = Title("Pending", " at the end: pods without a node")
-RE_EVICTED = Title("Evicted more than once")
-PLACEMENTS = Title("Placements", " of the replacements, by node; planned and what happened")
-FAULTS = Title("Faults", ": what went wrong because it was asked for")
-MOMENTS = Title("Moments", ": all that happened")
-DIFFERENCES = Title("Differences", " from the plan")
-NOT_SHOWN = Title("Not shown", ": what no rehearsal can tell")
-NOT_READ = Title("Not read")
-NOTES = Title("Notes")
-
-WHOLE = "-o json"
-"""Where every node is, however many there are."""
-
-
-MOST_NAMES = 20
-
-
-def without_bar(view: RecordView, look: Look) -> str:
-    """Nodes that are not in the picture, because they are never done; "" where all are."""
+def chart(view: RecordView) -> Figure:
+    """Its nodes as a Gantt, and which are not in it, because they are never done."""
     names = [node.name for node in view.nodes if node.name not in view.spans]
-    return f"Without a bar, because never done: {listing(names, MOST_NAMES, look)}." if names else ""
-
-
-# The parts that the tickets of a run and of a rehearsal share.
-
-
-def ticket_moments(view: RecordView, most: int) -> list[str]:
-    """All that happened, folded."""
-    happened = table(moments(view.moments), "moments", most)
-    return folded(f"{counted(len(view.moments), 'moment')}: all that happened", happened)
-
-
-def chart(view: RecordView, look: Look) -> list[str]:
-    """Its nodes as a Gantt."""
-    lines = timeline.timeline(view, Look(width=CODE_WIDTH, ascii=look.ascii), whole=WHOLE)
-    said = without_bar(view, look)
-    return [*markdown.block(lines, "text"), *(["", escape(said)] if said else [])] if lines else []
+    return Figure(
+        Title("Timeline", ", nodes in the order in which they are begun"),
+        lambda look, full: timeline.timeline(view, look, len(MARGIN) if full else 0, WHOLE),
+        [f"Without a bar, because never done: {listing(names, MOST_NAMES, Look())}."] if names else (),
+    )
 
 
 # What of a drain is said in the same words, whether it was run or rehearsed.
@@ -209,7 +340,7 @@ def because(causes: Mapping[Cause, float]) -> str:
 
 def held_by_name(view: RecordView) -> str:
     """``Budgets counted pods as evicted that came back under their names …: data/kafka.``, or ""."""
-    held = Counter(moment.subject for moment in view.moments if moment.what is Happened.HELD_BY_NAME)
+    held = Counter(moment.subject for moment in view.happened(Happened.HELD_BY_NAME))
     if not held:
         return ""
     names = listing((f"{budget} ({times} times)" if times > 1 else budget for budget, times in held.items()), 4, Look())

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from kubectl_eksdoc.drain.run.moments import Happened, Moment
 from kubectl_eksdoc.drain.run.standing import Reason, Standing
+from kubectl_eksdoc.render import result
+from kubectl_eksdoc.render.drain.result_parts import Seconds, rounded
 from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.result import KindResult, Printed, Text, plain
 from kubectl_eksdoc.render.text import counted, cut, duration, listing, shown
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.render.result import Printed
-
 
 _TONES: Mapping[Happened, Tone] = {
     Happened.DONE: Tone.GOOD,
@@ -45,16 +44,39 @@ def line(moment: Moment, at: datetime, look: Look) -> str:
 
 def event_line(moment: Moment, run: str, at: datetime) -> str:
     """The same as JSON."""
-    from kubectl_eksdoc.render.run.result import event
-
     return json_line(event(moment, run, at))
 
 
 def json_line(result: Printed) -> str:
     """One line of pure ASCII, with its end: a reader may take it apart by lines."""
-    from kubectl_eksdoc.render.result import plain
-
     return json.dumps(plain(result), ensure_ascii=True, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+# An event of a run: a line of ``drain run -o json``. What is not known is null.
+
+
+class EventResult(KindResult):
+    """One event of a drain, printed when it happens: a line of kubectl eksdoc drain run -o json."""
+
+    kind: Literal["DrainRunEvent"]
+    run: Text
+    """The id of the run."""
+    at: result.Moment
+    """By the clock of the machine that leads the run."""
+    seconds: Seconds
+    """From the start of this part of the run."""
+    what: Happened
+    subject: Text
+    """A node, a pod (namespace/name), or the drain; of a restart, where a journal is read, the workload (Deployment
+    namespace/name)."""
+    node: Text | None
+    """The pod's; null where the subject is a node."""
+    why: Text | None
+    """Of a refusal the server's cause, or its message; of the drain who or what held it."""
+
+
+def event(moment: Moment, run: str, at: datetime) -> EventResult:
+    return EventResult.filled(moment, run=run, at=at, seconds=rounded(moment.at_s))
 
 
 # Where a run stands, on one line: how far it is, how long it still takes, what is half done if it ends now.

@@ -1,137 +1,375 @@
-"""Runs as the cluster has them: a list, or one of them in full."""
+"""Runs as the cluster has them, their history, and drains of others, in every format."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from statistics import median
+from types import MappingProxyType
+from typing import Annotated, ClassVar, Literal
 
+from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
-from kubectl_eksdoc.drain.run.account import nodes_of, phase_words
+from kubectl_eksdoc.drain.run.account import NodeAccount, nodes_of, phase_words
 from kubectl_eksdoc.drain.run.journal import Journaled
 from kubectl_eksdoc.drain.run.others import OthersNode
-from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, Phase, RunNote, RunSummary
-from kubectl_eksdoc.render.drain.blocks import command_line
+from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, Held, Phase, RunNote, RunSummary, Timed
+from kubectl_eksdoc.render.drain.findings import to_do
+from kubectl_eksdoc.render.drain.result_parts import Seconds, rounded
 from kubectl_eksdoc.render.drain.rows import NONE
-from kubectl_eksdoc.render.formats import Formats, documents
-from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.run.status_view import StatusView, table
-from kubectl_eksdoc.render.tables import MARGIN, Column, Drawn, Title, drawn, titled, told
-from kubectl_eksdoc.render.text import age, between, counted, duration, rfc3339, shown, wrap
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.record.result import RecordCause
+from kubectl_eksdoc.render.record.rows import because
+from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, Own, Points, Report, Section, Table
+from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Positive, Printed, Text, Texts
+from kubectl_eksdoc.render.run.events import json_line
+from kubectl_eksdoc.render.tables import Column, Title
+from kubectl_eksdoc.render.text import age, between, counted, duration, listing, rfc3339
 
-_NOTHING = "No run is kept in namespace {}."
-
-
-def _list(view: StatusView, look: Look) -> str:
-    if view.history:
-        return "\n".join(table(view.history, look)) + "\n"
-    runs = _rows(view, look) if view.runs else [_NOTHING.format(view.namespace)]
-    return "\n\n".join("\n".join(lines) for lines in (runs, _beside(view, look)) if lines) + "\n"
+# Predicted against actual: what the plans of past runs said, and what happened.
 
 
-def _beside(view: StatusView, look: Look) -> list[str]:
-    """What nodes say, and what is not known."""
-    lines: list[str] = []
-    for each in view.without:
-        lines += wrap(shown(f"- {each.said}:", look), look.columns, MARGIN, MARGIN * 2)
-        lines.append(command_line(each.command, look))
-    found = titled(Title("By the notes on nodes"), lines, look) if lines else []
-    return [*found, *(line for note in view.notes for line in wrap(shown(f"note: {note}", look), look.columns))]
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A run and what stands in its journal. `timed`: of its last part that came to its end."""
+
+    run: RunSummary
+    journaled: Journaled
+
+    @property
+    def timed(self) -> Timed | None:
+        return self.journaled.timed[-1] if self.journaled.timed else None
+
+    @property
+    def resumed(self) -> bool:
+        begun = self.journaled.begun
+        return begun is not None and self.journaled.leader != begun.leader
+
+    @property
+    def predicted(self) -> tuple[float | None, float | None, float | None]:
+        """p50, p95 and the lower bound of what `timed` tells of, or of the whole run."""
+        timed, begun = self.timed, self.journaled.begun
+        if timed is not None:
+            return timed.p50_s, timed.p95_s, timed.bound_s
+        return (begun.p50_s, begun.p95_s, begun.bound_s) if begun is not None else (None, None, None)
 
 
-def _rows(view: StatusView, look: Look) -> list[str]:
+_MOST_NAMES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutJournal:
+    """A run that is known by what `nodes` say of it alone. `gone`: its journal is not in `namespace` any more; else it
+    may be there, in another namespace than was asked for. `command` takes it back, or shows it."""
+
+    run: str
+    nodes: tuple[str, ...]
+    namespace: str
+    gone: bool
+    command: str
+
+    @property
+    def said(self) -> str:
+        carry = f"{counted(len(self.nodes), 'node')} {'carry' if len(self.nodes) > 1 else 'carries'} its notes"
+        what = "its journal is gone" if self.gone else f"its journal is in namespace {self.namespace}"
+        return f"run {self.run}: {what}; {carry} ({listing(self.nodes, _MOST_NAMES, Look())})"
+
+
+@dataclass(frozen=True, slots=True)
+class StatusReport(Report):
+    """The runs of a cluster, and what nodes say of runs that have no journal there. `run` is one of `runs` in full,
+    None where only the list is asked for; `held` is the lock, None where it must not be read. `without`: runs that are
+    known by nodes alone; `notes`: what could not be checked; `history`: the runs against their plans, None where that
+    was not asked for."""
+
+    of: ClassVar[str] = "the status of runs"
+    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
+        {name: PLAIN[name] for name in ("table", "wide", "json", "yaml")}
+    )
+
+    namespace: str
+    now: datetime
+    runs: Sequence[RunSummary]
+    held: Held | None
+    run: RunSummary | None = None
+    journaled: Journaled | None = None
+    without: tuple[WithoutJournal, ...] = ()
+    notes: tuple[str, ...] = ()
+    history: tuple[Past, ...] | None = None
+
+    def sections(self, full: bool) -> Iterator[Section]:
+        if self.run is not None and self.journaled is not None:
+            yield from _one(self, self.run, self.journaled)
+        elif self.history:
+            yield from _history(self.history)
+            return
+        elif self.runs:
+            yield _list(self)
+        else:
+            yield Lines(None, [Line(f"No run is kept in namespace {self.namespace}.", 0, whole=True)])
+        yield to_do(Title("By the notes on nodes"), ((each.said, each.command) for each in self.without))
+        yield Lines(None, [Line(f"note: {note}", 0, 0) for note in self.notes])
+
+    def result(self) -> object:
+        return StatusResult.of(self)
+
+    def ago(self, when: datetime | None) -> str:
+        return NONE if when is None else age(between(when, self.now))
+
+
+def _history(history: Sequence[Past]) -> Iterator[Section]:
+    columns = [Column("RUN"), *(Column(each, right=True) for each in ("BOUND", "P50", "P95", "TOOK", "ERROR"))]
+    columns += [Column("OUTCOME", drop=2), Column("THE DIFFERENCE", floor=24, lines=2, drop=1)]
+    yield Table(Title(""), (columns, [_past(past) for past in history]))
+    yield Lines(None, [Line(_accuracy(history), 0, 0)])
+
+
+def _past(past: Past) -> list[str]:
+    timed = past.timed
+    p50_s, p95_s, bound_s = past.predicted
+    took = error = NONE
+    why = "its last part alone: it was resumed" if past.resumed and timed is not None else NONE
+    if timed is not None:
+        took = duration(timed.took_s)
+        error = f"{timed.error_s / timed.p50_s:+.0%}" if timed.p50_s else NONE
+        causes = because(dict(timed.causes))
+        why = "; ".join(each for each in (causes, why if past.resumed else "") if each) or NONE
+    elif p50_s is None:
+        why = "its journal has no prediction"
+    predicted = [NONE if each is None else duration(each) for each in (bound_s, p50_s, p95_s)]
+    return [past.run.run, *predicted, took, error, past.journaled.ended or NONE, why]
+
+
+def _accuracy(history: Sequence[Past]) -> str:
+    """How good the predictions were, so that one knows how far to trust the next one."""
+    timed = [past.timed for past in history if past.timed is not None and past.timed.p50_s]
+    if not timed:
+        return "No run of these came to its end with a prediction."
+    within = sum(each.took_s <= each.p95_s for each in timed)
+    error = median(abs(each.error_s) / each.p50_s for each in timed)
+    return f"{counted(len(timed), 'run')} with a prediction: {within} within p95, median error {error:.0%} of p50."
+
+
+def _list(view: StatusReport) -> Table:
     columns = [Column("RUN"), Column("PHASE"), Column("AGE", right=True), Column("UPDATED", right=True, drop=1)]
     columns += [Column("LEADER", floor=16, drop=2), Column("SAID", floor=30, lines=2)]
     rows = [
-        [run.run, _phase(run, view), _ago(run.begun, view), _ago(run.updated, view), run.leader, run.said or NONE]
+        [run.run, _phase(run, view), view.ago(run.begun), view.ago(run.updated), run.leader, run.said or NONE]
         for run in view.runs
     ]
-    return drawn(Title(""), (columns, list(rows)), look, False)[1:]
+    return Table(Title(""), (columns, rows))
 
 
-def _phase(run: RunSummary, view: StatusView) -> str:
+def _phase(run: RunSummary, view: StatusReport) -> str:
+    unled = run.phase != Phase.ENDED.value and not _is_led(run, view.held)
+    return f"{run.phase}, unled" if unled else run.phase
+
+
+def _is_led(run: RunSummary, held: Held | None) -> bool:
     """The lock is of one run at a time: who leads another one than its holder leads nothing."""
-    held = view.held
-    if run.phase == Phase.ENDED.value or held is None or (held.led and held.holder == run.leader):
-        return run.phase
-    return f"{run.phase}, unled"
+    return held is None or (held.led and held.holder == run.leader)
 
 
-def _ago(when: datetime | None, view: StatusView) -> str:
-    return NONE if when is None else age(between(when, view.now))
-
-
-def _one(view: StatusView, look: Look, full: bool) -> str:
-    assert view.run is not None and view.journaled is not None
-    run, journaled = view.run, view.journaled
-    led = view.held is None or (view.held.led and view.held.holder == run.leader)
-    head = f"Run {run.run}: {phase_words(journaled, led)}"
-    lines = [look.paint(text, Tone.TITLE) for text in wrap(shown(head, look), look.columns)]
-    begun = journaled.begun
+def _one(view: StatusReport, run: RunSummary, journaled: Journaled) -> Iterator[Section]:
+    led, begun = _is_led(run, view.held), journaled.begun
+    below = []
     if begun is not None:
         began = f"begun by {begun.who} on {begun.host} at {rfc3339(begun.at)}"
-        lines += wrap(shown(f"{began}, led {'' if led else 'last '}by {run.leader or 'nobody'}", look), look.columns)
+        below.append(f"{began}, led {'' if led else 'last '}by {run.leader or 'nobody'}")
     if run.said and run.updated is not None and journaled.phase is not Phase.ENDED:
-        lines += wrap(shown(f"{_ago(run.updated, view)} ago: {run.said}", look), look.columns)
-    sections = [
-        lines,
-        drawn(Title("Nodes"), _nodes(journaled), look, full),
-        told(Title("Not taken into account"), journaled.dropped, look),
-        told(Title("Next"), _next(view, led), look),
-        _beside(view, look),
-    ]
-    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
-
-
-def _nodes(journaled: Journaled) -> Drawn:
+        below.append(f"{view.ago(run.updated)} ago: {run.said}")
+    yield Head(f"Run {run.run}: {phase_words(journaled, led)}", below)
     columns = [Column("NODE", middle=True), Column("WAVE", right=True, drop=1), Column("STATE")]
     columns += [Column(each, right=True) for each in ("GRANTED", "GONE BEFORE", "REFUSED", "IN DOUBT")]
-    return columns, [
-        [n.node, str(n.wave) if n.wave else NONE, n.state, *map(str, (n.granted, n.gone, n.refused, n.in_doubt))]
+    rows = [
+        [n.node, str(n.wave or NONE), n.state, *map(str, (n.granted, n.gone, n.refused, n.in_doubt))]
         for n in nodes_of(journaled)
     ]
+    yield Table(Title("Nodes"), (columns, rows))
+    yield Points(Title("Not taken into account"), journaled.dropped)
+    yield Points(Title("Next"), _next(run.run, journaled, led))
 
 
-def _next(view: StatusView, led: bool) -> list[str]:
-    assert view.run is not None and view.journaled is not None
-    run, journaled = view.run.run, view.journaled
+def _next(run: str, journaled: Journaled, led: bool) -> Iterator[str]:
+    begun = journaled.begun
     if journaled.phase is not Phase.ENDED and led:
-        return [f"kubectl eksdoc drain pause {run}, or abort {run}: from any machine"]
-    found = (
-        []
-        if journaled.ended in (DONE, ROLLED_BACK) or journaled.rolled_back or journaled.begun is None
-        else [f"kubectl eksdoc drain resume {run}: go on, on this machine"]
+        yield f"kubectl eksdoc drain pause {run}, or abort {run}: from any machine"
+        return
+    if journaled.ended not in (DONE, ROLLED_BACK) and not journaled.rolled_back and begun is not None:
+        yield f"kubectl eksdoc drain resume {run}: go on, on this machine"
+    if count := len(journaled.cordoned):
+        asks = f" (in a script: --yes --expect-nodes {len(begun.aims)})" if begun is not None and begun.aims else ""
+        yield f"kubectl eksdoc drain rollback {run}: give {counted(count, 'cordoned node')} back{asks}"
+
+
+# The runs as ``drain status`` prints them. What is not known is null, never 0.
+
+
+class _Summary(Printed):
+    """A run in the list."""
+
+    run: Text
+    phase: Text
+    """running, paused, aborted or ended, or a word of a newer version."""
+    begun_at: Moment | None
+    updated_at: Moment | None
+    leader: Text | None
+    said: Text | None
+    """The progress that its leader reported last."""
+
+    @classmethod
+    def of(cls, facts: RunSummary) -> _Summary:
+        return cls.filled(facts, begun_at=facts.begun, updated_at=facts.updated)
+
+
+class _Node(Printed):
+    """A node that the run drains, by its journal."""
+
+    node: Text
+    wave: Positive | None
+    state: Literal["waiting", "cordoned", "draining", "done", "left-alone", "lost"]
+    granted: Count
+    """Evictions that the API server granted, restarts of a workload, and deletions past a budget."""
+    gone: Count
+    """Pods that were gone before their eviction was requested."""
+    refused: Count
+    in_doubt: Count
+    """Requests without an answer."""
+
+    @classmethod
+    def of(cls, facts: NodeAccount) -> _Node:
+        return cls.filled(facts, wave=facts.wave or None)
+
+
+class _RunResult(_Summary):
+    """One run in full."""
+
+    led: bool
+    """Whether a process leads it now."""
+    ended: Text | None
+    """Its outcome; null: it has not ended."""
+    who: Text | None
+    host: Text | None
+    plan: Text | None
+    """The digest of its plan."""
+    nodes: tuple[_Node, ...]
+    cordoned: Texts
+    """Nodes that drain rollback would restore."""
+    in_doubt: Count
+    dropped: Texts
+    """What of its journal was not taken into account, and why."""
+
+
+def _run(view: StatusReport) -> _RunResult | None:
+    run, journaled = view.run, view.journaled
+    if run is None or journaled is None:
+        return None
+    begun = journaled.begun
+    return _RunResult.filled(
+        journaled,
+        **{name: getattr(run, name) for name in ("run", "phase", "leader", "said")},
+        begun_at=run.begun,
+        updated_at=run.updated,
+        led=(view.held is None or view.held.led) and journaled.phase is not Phase.ENDED,
+        who=begun and begun.who,
+        host=begun and begun.host,
+        plan=begun and begun.plan,
+        nodes=nodes_of(journaled),
+        cordoned=(each.node for each in journaled.cordoned),
+        in_doubt=len(journaled.in_doubt),
     )
-    if journaled.cordoned:
-        count, planned = len(journaled.cordoned), len(journaled.begun.aims) if journaled.begun is not None else 0
-        asks = f" (in a script: --yes --expect-nodes {planned})" if planned else ""
-        found.append(f"kubectl eksdoc drain rollback {run}: give {count} cordoned node{'s' * (count > 1)} back{asks}")
-    return found
 
 
-def _screen(view: StatusView, look: Look, full: bool) -> str:
-    return _one(view, look, full) if view.run is not None else _list(view, look)
+class _WithoutJournal(Printed):
+    """A run that is known by annotations of nodes alone."""
+
+    run: Text
+    journal: Literal["gone", "elsewhere"]
+    """gone: the namespace was searched, and the journal is not there any more."""
+    namespace: Text
+    """Where its journal is or was, as the annotations say."""
+    nodes: Annotated[Texts, Meta(min_length=1)]
+    """Those that carry its annotations."""
+    command: Text
+    """Rolls the run back, or shows it."""
+
+    @classmethod
+    def of(cls, facts: WithoutJournal) -> _WithoutJournal:
+        return cls.filled(facts, journal="gone" if facts.gone else "elsewhere")
 
 
-def _result(view: StatusView) -> object:
-    from kubectl_eksdoc.render.run.status_result import StatusResult
+class _Past(Printed):
+    """A run against its plan, in seconds without pauses. Of a resumed run the figures are of its last part. null: not
+    known, as in journals of older versions or of runs that did not come to their end."""
 
-    return StatusResult.of(view)
+    run: Text
+    begun_at: Moment | None
+    outcome: Text | None
+    resumed: bool
+    p50: Seconds | None
+    p95: Seconds | None
+    lower_bound: Seconds | None
+    took: Seconds | None
+    error: float | None
+    """took minus p50."""
+    causes: tuple[RecordCause, ...]
+    """By how many seconds each made the run longer than p50, or shorter (negative)."""
+
+    @classmethod
+    def of(cls, facts: Past) -> _Past:
+        timed = facts.timed
+        p50_s, p95_s, bound_s = facts.predicted
+        return cls.filled(
+            facts,
+            run=facts.run.run,
+            begun_at=facts.run.begun,
+            outcome=facts.journaled.ended,
+            p50=rounded(p50_s),
+            p95=rounded(p95_s),
+            lower_bound=rounded(bound_s),
+            took=timed and rounded(timed.took_s),
+            error=timed and rounded(timed.error_s),
+            causes=timed.causes if timed else (),
+        )
 
 
-FORMATS: Formats[StatusView] = Formats(
-    "the status of runs",
-    {
-        "table": lambda view, look: _screen(view, look, full=False),
-        "wide": lambda view, look: _screen(view, look, full=True),
-        **documents(_result),
-    },
-)
+class StatusResult(KindResult):
+    """The runs of a cluster: kubectl eksdoc drain status -o json."""
+
+    kind: Literal["DrainRunStatus"]
+    tool_version: Text
+    namespace: Text
+    """Where the journals are."""
+    at: Moment
+    holder: Text | None
+    """Who holds the lock of this cluster's drains; null where it is free, or must not be read."""
+    runs: tuple[_Summary, ...]
+    """The latest first."""
+    run: _RunResult | None
+    """The one that was named, or that is under way; null where all are listed."""
+    without_journal: tuple[_WithoutJournal, ...]
+    """Runs that have no journal in this namespace, known by annotations of nodes, by their ids."""
+    history: tuple[_Past, ...] | None
+    """With --history: what was predicted of each run and what happened; else null."""
+    notes: Texts
+    """What could not be checked."""
+
+    @classmethod
+    def of(cls, facts: StatusReport) -> StatusResult:
+        held = facts.held
+        return cls.filled(
+            facts,
+            tool_version=__version__,
+            at=facts.now,
+            holder=held.holder if held and held.led else None,
+            run=_run(facts),
+            without_journal=facts.without,
+        )
 
 
-# Drains of others, as they stand.
+# Drains of others, as they stand: a page or a line of JSON for each change.
 
-
-NOBODY = "No node is cordoned or tainted by a client that drains it."
 
 _GROUPS_OWN = (
     "A managed node group's own update gives up on a node after "
@@ -139,42 +377,102 @@ _GROUPS_OWN = (
 )
 
 
-Command = Callable[[RunNote], str]
-"""What shows a run of this tool, to be copied into a shell."""
+@dataclass(frozen=True, slots=True)
+class OthersReport(Report):
+    """`command` shows a run of this tool, to be copied into a shell."""
+
+    of: ClassVar[str] = "a drain of others"
+    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
+        {
+            "table": PLAIN["table"],
+            "wide": PLAIN["wide"],
+            "json": Own(lambda report, look: json_line(report.result())),
+        }
+    )
+
+    nodes: Sequence[OthersNode]
+    at: datetime
+    command: Callable[[RunNote], str]
+
+    def sections(self, full: bool) -> Iterator[Section]:
+        nodes = self.nodes
+        if not nodes:
+            yield Lines(None, [Line("No node is cordoned or tainted by a client that drains it.", 0, whole=True)])
+            return
+        waiting = [node for node in nodes if not node.empty]
+        yield Head(f"{rfc3339(self.at)}: {len(nodes) - len(waiting)} of {counted(len(nodes), 'node')} empty")
+        columns = [Column("NODE", middle=True), Column("DRAINED BY", floor=16)]
+        columns += [Column(each, right=True) for each in ("PODS LEFT", "LEAVING", "ABOUT")]
+        rows = [[n.node, n.who, str(len(n.pods)), str(sum(p.leaving for p in n.pods)), _left(n)] for n in nodes]
+        yield Table(Title("Nodes"), (columns, rows))
+        columns = [Column("POD", middle=True), Column("NODE", middle=True)]
+        columns += [Column("WHY IT IS STILL THERE", floor=30, lines=3)]
+        why = [[pod.pod, node.node, pod.why] for node in waiting for pod in node.pods]
+        yield Table(Title("Pods"), (columns, why))
+        notes = dict.fromkeys(node.run for node in nodes if node.run is not None)
+        yield to_do(Title("Runs of eksdoc"), ((_noted(note), self.command(note)) for note in notes))
+        if any(node.run is None for node in waiting):
+            yield Lines(None, [Line(_GROUPS_OWN, 0, 0)])
+
+    def result(self) -> WatchResult:
+        return WatchResult.filled(at=self.at, nodes=(_watched(each, self.command) for each in self.nodes))
 
 
-def page(nodes: Sequence[OthersNode], at: datetime, look: Look, full: bool, command: Command) -> str:
-    """Ending with a line end."""
-    if not nodes:
-        return f"{NOBODY}\n"
-    waiting = [node for node in nodes if not node.empty]
-    head = f"{rfc3339(at)}: {len(nodes) - len(waiting)} of {counted(len(nodes), 'node')} empty"
-    columns = [Column("NODE", middle=True), Column("DRAINED BY", floor=16), Column("PODS LEFT", right=True)]
-    columns += [Column("LEAVING", right=True), Column("ABOUT", right=True)]
-    rows = [[n.node, n.who, str(len(n.pods)), str(sum(p.leaving for p in n.pods)), _left(n)] for n in nodes]
-    pods = [Column("POD", middle=True), Column("NODE", middle=True), Column("WHY IT IS STILL THERE", floor=30, lines=3)]
-    why = [[pod.pod, node.node, pod.why] for node in waiting for pod in node.pods]
-    sections = [
-        [look.paint(shown(head, look), Tone.TITLE)],
-        drawn(Title("Nodes"), (columns, list(rows)), look, full),
-        drawn(Title("Pods"), (pods, list(why)), look, full),
-        _runs(nodes, look, command),
-        wrap(shown(_GROUPS_OWN, look), look.columns) if any(node.run is None for node in waiting) else [],
-    ]
-    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
-
-
-def _runs(nodes: Sequence[OthersNode], look: Look, command: Command) -> list[str]:
-    """Of the runs of this tool among them: where they are looked at in full."""
-    lines: list[str] = []
-    for note in dict.fromkeys(node.run for node in nodes if node.run is not None):
-        where = f", journal in {note.journal}" if note.journal else ""
-        lines += wrap(shown(f"- run {note.run} of eksdoc{where}:", look), look.columns, MARGIN, MARGIN * 2)
-        lines.append(command_line(command(note), look))
-    return titled(Title("Runs of eksdoc"), lines, look) if lines else []
+def _noted(note: RunNote) -> str:
+    return f"run {note.run} of eksdoc" + (f", journal in {note.journal}" if note.journal else "")
 
 
 def _left(node: OthersNode) -> str:
     if node.empty:
         return "empty"
     return NONE if node.left_s is None else duration(node.left_s)
+
+
+class _Pod(Printed):
+    """A pod that the drain has to remove from the node."""
+
+    pod: Text
+    """namespace/name."""
+    leaving: bool
+    """Whether it has been evicted or deleted already."""
+    budget: Text | None
+    """The PodDisruptionBudget that counts it."""
+    why: Text
+    """What it waits for."""
+
+
+class _WatchedRun(Printed):
+    """A run of kubectl eksdoc, as the node's annotations name it."""
+
+    run: Text
+    journal_namespace: Text | None
+    """The namespace of its journal; null where the annotations do not say."""
+    command: Text
+    """Shows the run."""
+
+
+class _WatchedNode(Printed):
+    """A node that is drained."""
+
+    node: Text
+    drained_by: Text
+    run: _WatchedRun | None
+    """The run of kubectl eksdoc that drains it, or did."""
+    left_seconds: Seconds | None
+    """Estimate of the seconds until it is empty; null where that never ends, or is not known."""
+    pods: tuple[_Pod, ...]
+
+
+class WatchResult(KindResult):
+    """Drains by other clients, as they are now: kubectl eksdoc drain status --attach -o json prints a line for each
+    change."""
+
+    kind: Literal["DrainWatch"]
+    at: Moment
+    nodes: tuple[_WatchedNode, ...]
+
+
+def _watched(node: OthersNode, command: Callable[[RunNote], str]) -> _WatchedNode:
+    note = node.run
+    run = note and _WatchedRun.filled(note, journal_namespace=note.journal, command=command(note))
+    return _WatchedNode.filled(node, drained_by=node.who, run=run, left_seconds=rounded(node.left_s))

@@ -12,7 +12,7 @@ from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.markdown import escape, folded
-from kubectl_eksdoc.render.report import Line, Lines
+from kubectl_eksdoc.render.report import Line, Lines, hidden
 from kubectl_eksdoc.render.tables import SIGNS, Mark, Title, unmarked
 from kubectl_eksdoc.render.text import age, between, joined, rfc3339
 
@@ -130,13 +130,11 @@ def section(since: Since | None, observed: datetime, full: bool, tool_version: s
     """None without an earlier answer. `observed`: when this one was made of the cluster."""
     if since is None:
         return None
-    lines = [Line(text, 2, 0) for text in (f"{counts(since)}.", *remarks(since, tool_version))]
+    lines: list[Line | str] = [Line(text, 2, 0) for text in (f"{counts(since)}.", *remarks(since, tool_version))]
     for became in Became:
         found = since.of(became)
         kept = found if full or len(found) <= MOST + 1 else found[:MOST]
-        lines += map(_change, kept)
-        if len(kept) < len(found):
-            lines.append(Line(f"… and {len(found) - len(kept)} more (-o wide)"))
+        lines += (*map(_change, kept), *hidden(len(found) - len(kept)))
     head, _, rest = title(since, observed).partition(" ")
     return Lines(Title(head, f" {rest}"), lines)
 

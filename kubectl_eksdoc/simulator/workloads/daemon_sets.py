@@ -20,7 +20,7 @@ from kubectl_eksdoc.simulator.pod_admission import NOT_READY, UNREACHABLE
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.store import Change, Item, Key, What
 from kubectl_eksdoc.simulator.workloads import templates
-from kubectl_eksdoc.simulator.workloads.owning import Index, Selectors, claimed, keys_of_owner, may_be_adopted
+from kubectl_eksdoc.simulator.workloads.owning import Index, Owners
 from kubectl_eksdoc.simulator.workloads.replica_sets import scaled
 from kubectl_eksdoc.simulator.workloads.taints import NO_EXECUTE, NO_SCHEDULE, all_tolerated, taints_of
 from kubectl_eksdoc.simulator.workloads.templates import (
@@ -245,7 +245,7 @@ class DaemonSets:
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry
         self._index = index
-        self._selectors = Selectors()
+        self._owners = Owners(registry, index, kinds.DAEMON_SETS)
         self._places = Places()
         self._templates = Templates(registry.store)
         self._tolerant: dict[int, tuple[Doc, Doc]] = {}
@@ -256,16 +256,14 @@ class DaemonSets:
             return (change.item.key,)
         if change.item.resource == NODES:
             return self._concerned(change)
-        owners = keys_of_owner(change, kinds.DAEMON_SETS)
-        return (*owners, *self._would_adopt(change.item)) if may_be_adopted(change) else owners
+        return self._owners.of(change)
 
     def reconcile(self, key: Key) -> float | None:
         item = self._registry.store.get(DAEMON_SETS, key)
         if item is None:
             return None
-        selector = self._selectors.of(item.doc["spec"].get("selector"))
-        own = claimed(self._registry, self._index, item, kinds.DAEMON_SETS, selector, templates.PODS)
-        held = self._revisions.of(item, selector)
+        own = self._owners.claimed(item, templates.PODS)
+        held = self._revisions.of(item, self._owners.matcher(item))
         latest = self._revisions.latest(item, held, _known_hash(item, own))
         by_node = _by_node(own)
         nodes = [node.doc for node in self._registry.store.list(NODES)]
@@ -288,12 +286,6 @@ class DaemonSets:
                 if self._places.of(item, change.item.doc) == was:
                     continue
             yield item.key
-
-    def _would_adopt(self, pod: Item) -> Iterable[Key]:
-        labels = templates.labels_of(pod.doc)
-        for item in self._registry.store.list(DAEMON_SETS, pod.key[0]):
-            if self._selectors.of(item.doc["spec"].get("selector")).matches(labels):
-                yield item.key
 
     def _manage(self, item: Item, by_node: _ByNode, nodes: list[Doc], rollout: Rollout) -> None:
         """One pod where one belongs, none elsewhere."""

@@ -13,14 +13,7 @@ from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.simulator.registry import Registry, condition
 from kubectl_eksdoc.simulator.store import Change, Item, Key, What, moment
 from kubectl_eksdoc.simulator.workloads import templates
-from kubectl_eksdoc.simulator.workloads.owning import (
-    Index,
-    Selectors,
-    claimed,
-    controller_of,
-    keys_of_owner,
-    may_be_adopted,
-)
+from kubectl_eksdoc.simulator.workloads.owning import Index, Owners, controller_of, keys_of_owner
 from kubectl_eksdoc.simulator.workloads.replica_sets import REPLICA_SETS, wanted
 from kubectl_eksdoc.simulator.workloads.rollouts import (
     DESIRED,
@@ -196,7 +189,7 @@ class Deployments:
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry
         self._index = index
-        self._selectors = Selectors()
+        self._owners = Owners(registry, index, kinds.DEPLOYMENTS)
         self._generations = Generations(registry)
         self._writing = False
 
@@ -205,15 +198,13 @@ class Deployments:
             return () if self._writing else (change.item.key,)
         if change.item.resource == templates.PODS:
             return self._waiting_for(change) if change.what is What.DELETED else ()
-        owners = keys_of_owner(change, kinds.DEPLOYMENTS)
-        return (*owners, *self._would_adopt(change.item)) if may_be_adopted(change) else owners
+        return self._owners.of(change)
 
     def reconcile(self, key: Key) -> float | None:
         item = self._registry.store.get(DEPLOYMENTS, key)
         if item is None:
             return None
-        selector = self._selectors.of(item.doc["spec"].get("selector"))
-        own = claimed(self._registry, self._index, item, kinds.DEPLOYMENTS, selector, REPLICA_SETS)
+        own = self._owners.claimed(item, REPLICA_SETS)
         new, old = self._generations.told_apart(item, own)
         limits = limits_of(item.doc)
         if item.leaving:
@@ -236,12 +227,6 @@ class Deployments:
                 held = self._registry.store.get(DEPLOYMENTS, (namespace, owner["name"]))
                 if held is not None and not limits_of(held.doc).rolling:
                     yield held.key
-
-    def _would_adopt(self, item: Item) -> Iterable[Key]:
-        labels = templates.labels_of(item.doc)
-        for each in self._registry.store.list(DEPLOYMENTS, item.key[0]):
-            if self._selectors.of(each.doc["spec"].get("selector")).matches(labels):
-                yield each.key
 
     def _with_pause(self, item: Item) -> Item:
         """With a Progressing condition that says that it is paused, or goes on."""

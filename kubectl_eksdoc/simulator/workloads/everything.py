@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kubectl_eksdoc.simulator.controllers import Controller
 from kubectl_eksdoc.simulator.registry import Registry
-from kubectl_eksdoc.simulator.workloads.cron_jobs import CronJobs
 from kubectl_eksdoc.simulator.workloads.daemon_sets import DaemonSets
 from kubectl_eksdoc.simulator.workloads.deployments import Deployments
 from kubectl_eksdoc.simulator.workloads.endpoint_slices import EndpointSlices
@@ -37,7 +36,6 @@ def every_controller(registry: Registry, index: Index | None = None) -> tuple[Co
         DaemonSets(registry, index),
         Jobs(registry, index),
         EndedJobs(registry),
-        CronJobs(registry, index),
         EndpointSlices(registry, index),
         NodeTaints(registry),
         TaintEvictions(registry, index),

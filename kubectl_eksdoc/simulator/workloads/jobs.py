@@ -29,7 +29,7 @@ from kubectl_eksdoc.simulator.workloads.job_pods import (
     verdict,
     written,
 )
-from kubectl_eksdoc.simulator.workloads.owning import Index, Selectors, claimed, keys_of_owner, may_be_adopted
+from kubectl_eksdoc.simulator.workloads.owning import Index, Owners, keys_of_owner, may_be_adopted
 from kubectl_eksdoc.simulator.workloads.replica_sets import surplus
 from kubectl_eksdoc.simulator.workloads.templates import Templates
 
@@ -45,7 +45,7 @@ class Jobs:
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry
         self._index = index
-        self._selectors = Selectors()
+        self._owners = Owners(registry, index, kinds.JOBS)
         self._templates = Templates(registry.store)
         self._backoff = Backoff()
 
@@ -69,9 +69,7 @@ class Jobs:
             item = self._registry.update(item, completed(item.doc))
         if job_pods.finished_as(item.doc) is not None:
             return None
-        selector = self._selectors.of(item.doc["spec"].get("selector"))
-        own = claimed(self._registry, self._index, item, kinds.JOBS, selector, templates.PODS)
-        return self._sync(item, own)
+        return self._sync(item, self._owners.claimed(item, templates.PODS))
 
     def _sync(self, item: Item, own: list[Item]) -> float | None:
         how, status, counted = self._counted(item, own)

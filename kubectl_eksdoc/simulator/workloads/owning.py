@@ -144,7 +144,6 @@ class Matcher:
 
 
 NONE = Matcher({}, NOTHING)
-EVERY = Matcher({})
 
 
 class Selectors:
@@ -205,7 +204,7 @@ def keys_of_owner(change: Change, resource: Resource) -> Iterable[Key]:
     found: dict[Key, None] = {}
     for item in (change.item, change.before):
         owner = None if item is None else controller_of(item.doc)
-        if owner is not None and owner["kind"] == resource.kind and _group(owner) == resource.group:
+        if owner is not None and owner["kind"] == resource.kind and group_of(owner) == resource.group:
             found[change.item.key[0], owner["name"]] = None
     return found
 
@@ -242,6 +241,32 @@ def claimed(
     return kept
 
 
+class Owners:
+    """Objects of one `kind`, which own others by their selectors."""
+
+    def __init__(self, registry: Registry, index: Index, kind: Resource) -> None:
+        self._registry = registry
+        self._index = index
+        self._kind = kind
+        self._selectors = Selectors()
+
+    def matcher(self, owner: Item) -> Matcher:
+        return self._selectors.of(owner.doc["spec"].get("selector"))
+
+    def of(self, change: Change) -> Iterable[Key]:
+        """Those of the changed object, and those that would adopt it."""
+        owners = keys_of_owner(change, self._kind)
+        if not may_be_adopted(change):
+            return owners
+        namespace, labels = change.item.key[0], change.item.doc["metadata"].get("labels") or {}
+        held = self._registry.store.list(self._kind.full_name, namespace)
+        return (*owners, *(each.key for each in held if self.matcher(each).matches(labels)))
+
+    def claimed(self, owner: Item, resource: str) -> list[Item]:
+        """As `claimed`."""
+        return claimed(self._registry, self._index, owner, self._kind, self.matcher(owner), resource)
+
+
 def _adopt(registry: Registry, item: Item, owner: Item, kind: Resource) -> Item:
     others = [each for each in item.doc["metadata"].get("ownerReferences") or () if each["uid"] != owner.uid]
     return registry.update(item, with_value(item.doc, _OWNERS, [*others, reference_to(owner, kind)]))
@@ -252,6 +277,6 @@ def _release(registry: Registry, item: Item, uid: str) -> None:
     registry.update(item, with_value(item.doc, _OWNERS, others))
 
 
-def _group(owner: Doc) -> str:
+def group_of(owner: Doc) -> str:
     group, slash, _ = str(owner.get("apiVersion", "")).partition("/")
     return group if slash else ""

@@ -19,14 +19,7 @@ from kubectl_eksdoc.model.api_objects import Doc
 from kubectl_eksdoc.simulator.registry import Registry
 from kubectl_eksdoc.simulator.store import Change, Item, Key, moment
 from kubectl_eksdoc.simulator.workloads import templates
-from kubectl_eksdoc.simulator.workloads.owning import (
-    Index,
-    Selectors,
-    claimed,
-    controller_of,
-    keys_of_owner,
-    may_be_adopted,
-)
+from kubectl_eksdoc.simulator.workloads.owning import Index, Owners, controller_of
 from kubectl_eksdoc.simulator.workloads.templates import Templates
 
 # Which pods of a replica set go first when there are too many.
@@ -121,27 +114,26 @@ class ReplicaSets:
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry
         self._index = index
-        self._selectors = Selectors()
+        self._owners = Owners(registry, index, kinds.REPLICA_SETS)
         self._templates = Templates(registry.store)
         self._writing = False
 
     def touched(self, change: Change) -> Iterable[Key]:
         if change.item.resource == REPLICA_SETS:
             return () if self._writing else (change.item.key,)
-        if may_be_adopted(change):
-            return (*keys_of_owner(change, kinds.REPLICA_SETS), *self._would_adopt(change.item))
-        return keys_of_owner(change, kinds.REPLICA_SETS)
+        return self._owners.of(change)
 
     def reconcile(self, key: Key) -> float | None:
         item = self._registry.store.get(REPLICA_SETS, key)
         if item is None:
             return None
-        selector = self._selectors.of(item.doc["spec"].get("selector"))
-        own = claimed(self._registry, self._index, item, kinds.REPLICA_SETS, selector, templates.PODS)
+        own = self._owners.claimed(item, templates.PODS)
         active = [pod for pod in own if templates.is_active(pod.doc)]
         labels = (((item.doc["spec"].get("template") or {}).get("metadata")) or {}).get("labels") or {}
         # A dump that was edited may hold what no API server stores: such a set would make pods without an end.
-        refused = self._manage(item, active) if not item.leaving and selector.matches(labels) else None
+        refused = (
+            self._manage(item, active) if not item.leaving and self._owners.matcher(item).matches(labels) else None
+        )
         terminating = sum(templates.is_terminating(pod.doc) for pod in own)
         status, again_s = self._status(item, active, terminating, refused)
         self._write(key, status)
@@ -159,12 +151,6 @@ class ReplicaSets:
             self._registry.update(current, {**current.doc, "status": status}, status=True)
         finally:
             self._writing = False
-
-    def _would_adopt(self, pod: Item) -> Iterable[Key]:
-        labels = templates.labels_of(pod.doc)
-        for item in self._registry.store.list(REPLICA_SETS, pod.key[0]):
-            if self._selectors.of(item.doc["spec"].get("selector")).matches(labels):
-                yield item.key
 
     def _manage(self, item: Item, active: list[Item]) -> Refusal | None:
         """Make what is missing or delete the surplus; the refusal that stopped it."""

@@ -18,8 +18,7 @@ from kubectl_eksdoc.simulator.workloads import templates as pods
 from kubectl_eksdoc.simulator.workloads.garbage import CLAIM_PROTECTION_FINALIZER as FINALIZER
 from kubectl_eksdoc.simulator.workloads.owning import (
     Index,
-    Selectors,
-    claimed,
+    Owners,
     keys_of_owner,
     may_be_adopted,
     reference_to,
@@ -242,8 +241,7 @@ class StatefulSets:
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry
-        self._index = index
-        self._selectors = Selectors()
+        self._owners = Owners(registry, index, kinds.STATEFUL_SETS)
         self._templates = Templates(registry.store)
         self._revisions = Revisions(registry, index, kinds.STATEFUL_SETS)
         self._claims = SetClaims(registry)
@@ -261,12 +259,11 @@ class StatefulSets:
         item = self._registry.store.get(STATEFUL_SETS, key)
         if item is None:
             return None
-        selector = self._selectors.of(item.doc["spec"].get("selector"))
-        held = self._revisions.of(item, selector)
+        held = self._revisions.of(item, self._owners.matcher(item))
         update = self._revisions.latest(item, held, _known_hash(item))
         named = at(item.doc, "status", "currentRevision")
         current = next((each for each in held if each.key[1] == named), update)
-        own = claimed(self._registry, self._index, item, kinds.STATEFUL_SETS, selector, pods.PODS)
+        own = self._owners.claimed(item, pods.PODS)
         numbered = {number: pod for pod in own if (number := ordinal_of(item, pod)) is not None}
         marked = 0 if item.leaving else self._sync(item, numbered, current, update)
         status, again_s = status_of(item, numbered.values(), current, update, marked, self._registry.agenda.now)

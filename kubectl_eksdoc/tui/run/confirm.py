@@ -18,7 +18,7 @@ from textual.widgets import Input
 from kubectl_eksdoc.drain.run.moments import WENT_WRONG
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.running import Tried
-from kubectl_eksdoc.render.drain import fence
+from kubectl_eksdoc.render.drain.steps import skipped_briefly
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import counted, duration, listing, shown
 from kubectl_eksdoc.tui.framed import too_small
@@ -166,7 +166,7 @@ def _drain(prepared: Prepared) -> list[Line]:
     lines: list[Line] = [
         f"Will      {cordon} {counted(len(prepared.nodes), 'node')} ({nodes}) and evict "
         f"{counted(len(plan.evictions) - len(past), 'pod')}",
-        *([f"Skipped   {fence.skipped_briefly(view)}; load balancers still send to them"] if left else []),
+        *([f"Skipped   {skipped_briefly(view)}; load balancers still send to them"] if left else []),
         f"Will not  {'go past any budget' if not past else 'go past budgets but for the pods below'}, delete nodes",
         f"Lasts     {lasts}",
         "",

@@ -19,7 +19,7 @@ from kubectl_eksdoc.tui.run.state import Desk, Kind, Live, Prepared, RunState
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from kubectl_eksdoc.render.drain.view import DrainView
+    from kubectl_eksdoc.render.drain.plan import DrainView
 
 LOOK_S = 0.25
 """So often it is looked at: what changes more often is seen once."""

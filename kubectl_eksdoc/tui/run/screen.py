@@ -343,13 +343,11 @@ class RunScreen(Screen[None]):
             self._tell(f"saved: {path}", 8)
 
     def _ticket(self) -> str:
-        from kubectl_eksdoc.render.run.formats import FORMATS
-
         outcome = self.state.outcome
         assert outcome is not None, "why_not has looked"
         if outcome.view is None:
             return in_markdown(self.state, self._cluster, self._command())
-        return FORMATS.render(outcome.view, "markdown", self.look)
+        return outcome.view.render("markdown", self.look)
 
     def do_copy(self) -> None:
         """Of what stands beside the node under the cursor."""

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.drain.run.moments import Moment
     from kubectl_eksdoc.flows.run.running import Tried
     from kubectl_eksdoc.model.journal import RunSummary
-    from kubectl_eksdoc.render.drain.view import DrainView
-    from kubectl_eksdoc.render.run.view import RunView
+    from kubectl_eksdoc.render.drain.plan import DrainView
+    from kubectl_eksdoc.render.run.report import RunReport
 
 
 # What the screens need of whoever begins and carries out runs. Runs belong to the process: a screen only looks.
@@ -44,7 +44,7 @@ class Outcome:
 
     said: str
     more: tuple[str, ...] = ()
-    view: RunView | None = None
+    view: RunReport | None = None
     bad: bool = False
     doubt: bool = False
     events: str = ""

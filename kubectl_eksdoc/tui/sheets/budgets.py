@@ -18,22 +18,12 @@ from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.model.permissions import Need, Needs, Permission
 from kubectl_eksdoc.model.workloads import Workload
-from kubectl_eksdoc.render.drain.by_cause import Cause, assumed_fixed, causes_of
-from kubectl_eksdoc.render.drain.groups import Group, command_of, grouped
+from kubectl_eksdoc.render.drain.findings import Cause, Group, assumed_fixed, causes_of, command_of, grouped
+from kubectl_eksdoc.render.drain.plan import DrainView, status_of
 from kubectl_eksdoc.render.drain.rows import budget_order
-from kubectl_eksdoc.render.drain.verdict import (
-    BAD,
-    BUDGET_SIGN,
-    GOOD,
-    OPEN,
-    STATUS_SIGN,
-    WARN,
-    budget_in_brief,
-    in_brief,
-)
-from kubectl_eksdoc.render.drain.view import DrainView, status_of
+from kubectl_eksdoc.render.drain.signs import BAD, BUDGET_SIGN, GOOD, OPEN, WARN, budget_in_brief, in_brief
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.render.tables import Cell, Column
+from kubectl_eksdoc.render.tables import SIGNS, Cell, Column
 from kubectl_eksdoc.render.text import age, between, counted
 from kubectl_eksdoc.tui.sheets.sheet import Cells, Line, Sheet, of_rows, once_a_view, text_sheet
 
@@ -308,11 +298,11 @@ def _to_do_cells(row: ToDo, now: datetime) -> Cells:
     if not row.groups:
         return [Cell(f"· {in_brief(row.key)}", Tone.FAINT), "nothing here", "·", "·", "·", ""]
     first, cause = row.groups[0].first, row.cause
-    sign, tone = GOOD if row.fixed else STATUS_SIGN[first.status]
+    sign, tone = GOOD if row.fixed else SIGNS[first.status]
     names = [group.short if group.short and (group.app or not group.listed) else group.about for group in row.groups]
     about = names[0] + (f" +{len(names) - 1}" if len(names) > 1 else "")
     nodes = {node for group in row.groups for node in group.nodes}
-    frees = "as if fixed" if row.fixed else cause.frees_in_brief if cause is not None else "·"
+    frees = "assumed fixed" if row.fixed else cause.frees_in_brief if cause is not None else "·"
     since = age(between(cause.since, now)) if cause is not None and cause.since is not None else "·"
     fixes = [remedy.text for group in row.groups for remedy, _ in group.remedies]
     fix = cause.text if cause is not None else fixes[0] if fixes else ""

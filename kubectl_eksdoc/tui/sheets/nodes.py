@@ -15,8 +15,8 @@ from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.selectors import InvalidSelector, Requirement, Selector, parse
 from kubectl_eksdoc.model.snapshots import LastView
 from kubectl_eksdoc.model.spelling import matches
-from kubectl_eksdoc.render.drain.verdict import BAD, GOOD, OPEN, TARGET_SIGN, WARN, in_brief
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.signs import BAD, GOOD, OPEN, TARGET_SIGN, WARN, in_brief
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import age, between, counted

@@ -10,8 +10,8 @@ from kubectl_eksdoc.drain.policy import Means
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.pods import Owner, Pod
-from kubectl_eksdoc.render.drain.verdict import BAD, GOOD, OPEN, POD_SIGN
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.signs import BAD, GOOD, OPEN, POD_SIGN
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import age, between, counted, duration

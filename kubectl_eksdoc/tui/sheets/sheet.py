@@ -10,7 +10,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from rich.cells import cell_len, chop_cells
 
 from kubectl_eksdoc.drain.policy import DrainPolicy
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.tui.knobs import KNOBS

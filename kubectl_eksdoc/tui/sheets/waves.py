@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
-from kubectl_eksdoc.render.drain.scale import short, ticks
-from kubectl_eksdoc.render.drain.verdict import TARGET_SIGN, in_brief
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.signs import TARGET_SIGN, in_brief
+from kubectl_eksdoc.render.drain.timeline import ticks
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import duration
+from kubectl_eksdoc.render.text import duration, short
 from kubectl_eksdoc.tui.sheets.nodes import wave_tone
 from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows, once_a_view
 

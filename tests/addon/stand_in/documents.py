@@ -15,7 +15,6 @@ from kubectl_eksdoc.kubernetes.api.ownership.applying import Refused, apply
 from kubectl_eksdoc.kubernetes.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.kubernetes.api.ownership.fields import NONE, Fields
 from kubectl_eksdoc.kubernetes.api.ownership.updates import settled, updated
-from kubectl_eksdoc.kubernetes.api.patches.schema_keys import SchemaKeys
 from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
 from kubectl_eksdoc.kubernetes.api.schema import schema_of
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
@@ -80,7 +79,7 @@ class Documents:
     def patch(self, kind: str, name: str, patch: Doc, manager: str) -> None:
         live = self._held[kind, name]
         schema = schema_of(live["apiVersion"], kind)
-        self._write(live, apply_strategic(live, patch, SchemaKeys(schema.root)), manager)
+        self._write(live, apply_strategic(live, patch, schema.root), manager)
 
     def update(self, kind: str, name: str, change: Callable[[Doc], Doc], manager: str) -> None:
         live = self._held[kind, name]

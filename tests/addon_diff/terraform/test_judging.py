@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.addon_diff.terraform.result import TerraformJudgement
+from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Addon
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status
@@ -379,10 +380,40 @@ def test_an_upgrade_of_the_cluster_in_the_same_plan_is_unknown(tmp_path: Path) -
 
 
 def test_an_addon_of_another_resource_never_passes(tmp_path: Path) -> None:
+    """What a deletion by Cloud Control leaves in the cluster is not known here."""
     kind = "awscc_eks_addon"
-    change = a_change(an_addon(), an_addon(addon_version=NEW), "update", address=f"{kind}.a", type=kind)
+    change = a_change(an_addon(), None, "delete", address=f"{kind}.a", type=kind)
     (told,) = judged(tmp_path, a_plan(change)).every
     assert told.status is Status.UNKNOWN and f"{kind}.a changes an add-on" in told.message
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "mode"),
+    [
+        ({}, {"addon_version": NEW}, "NONE"),
+        ({"resolve_conflicts": "NONE"}, {"addon_version": NEW, "resolve_conflicts": "OVERWRITE"}, "OVERWRITE"),
+        ({}, {"tags": [{"key": "a", "value": "b"}]}, "NONE"),
+        ({"resolve_conflicts": "PRESERVE"}, {"addon_version": NEW, "resolve_conflicts": "PRESERVE"}, None),
+        ({"configuration_values": "{}"}, {"configuration_values": None}, "NONE"),
+    ],
+)
+def test_an_addon_by_cloud_control_is_judged(
+    before: dict[str, Any], after: dict[str, Any], mode: str | None, tmp_path: Path
+) -> None:
+    """As the one of the AWS provider, but for what nobody knows that Cloud Control sends."""
+    kind = "awscc_eks_addon"
+    by_both = [
+        judged(tmp_path, a_plan(a_change({**an_addon(), **before}, {**an_addon(), **after}, "update", **how)))
+        for how in ({}, {"address": f"{kind}.a", "type": kind})
+    ]
+    (change,) = by_both[1].changes
+    request = change.change.request
+    assert (None if isinstance(request.mode, Unknown) else request.mode) == mode
+    open_questions = [each for each in change.findings if each.code is Code.of("addon-terraform-unknown")]
+    assert bool(open_questions) is (mode is None or after.get("configuration_values", "") is None)
+    if not open_questions and "tags" not in after:
+        told = [[(each.code, each.status) for each in each.every] for each in by_both]
+        assert told[0] == told[1]
 
 
 def test_a_replacement_that_moves_to_another_cluster_deletes_here(tmp_path: Path) -> None:

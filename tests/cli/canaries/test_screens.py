@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
 from kubectl_eksdoc.model import kinds
@@ -20,6 +21,7 @@ from tests.tui.pilots import a_demo, drive
 KEYS = ("space", "enter", "c", "y", "C", "1", "2", "enter", "y", "3", "4", "y", "o", "escape", "exclamation_mark")
 
 
+@pytest.mark.long
 def test_no_screen_shows_one(tmp_path: Path) -> None:
     source = SourceChoice(snapshot=places.dump(tmp_path / "dump.tar.gz", places.documents("small-traps")))
 

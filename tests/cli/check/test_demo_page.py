@@ -52,3 +52,12 @@ def test_one_api_is_one_cause_and_each_finding_has_one() -> None:
     assert sum(len(each["findings"]) for each in causes()) == len(counting)
     before = [each for each in causes() if each["gate"] == "before-control-plane"]
     assert f"Not yet: {len(before)} causes before the control plane's step" in told["verdict"]
+
+
+def test_the_areas_count_each_cause_once() -> None:
+    said = " ".join(page(100)).partition("AREAS: ")[2].partition("THE WAY")[0]
+    fails, unknown = (sum(map(int, re.findall(pattern, said))) for pattern in (r"✗ \D+ (\d+)", r"(\d+) unknown"))
+    told = [each["status"] for each in causes()]
+    assert (fails, unknown) == (told.count("fail"), told.count("unknown"))
+    html = run_cli("check", "--demo", "-o", "html").out
+    assert sum(map(int, re.findall(r"<span>(\d+) causes?, worst", html))) == fails

@@ -31,6 +31,14 @@ def test_files_are_judged_alone(text: str, code: int, tmp_path: Path) -> None:
     assert {each["subject"]["name"] for each in told["findings"]} == ({str(path)} if code else set())
 
 
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_no_cluster_is_called_unknown_where_none_was_to_be_read(form: str, tmp_path: Path) -> None:
+    (tmp_path / "it.yaml").write_text(OLD)
+    said = run_cli("check", "-f", str(tmp_path), *WAY, "-o", form).out
+    assert "Upgrade check of manifests" in said and "manifests alone, no cluster was read" in said
+    assert "unknown cluster" not in said and "cluster unknown" not in said
+
+
 def test_what_has_long_been_refused_is_as_bad_as_what_will_be(tmp_path: Path) -> None:
     (tmp_path / "it.yaml").write_text("apiVersion: policy/v1beta1\nkind: PodSecurityPolicy\nmetadata:\n  name: x\n")
     ran = run_cli("check", "-f", str(tmp_path), *WAY, "--fail-on", "high", "-o", "json")

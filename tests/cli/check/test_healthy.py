@@ -68,27 +68,33 @@ def test_what_only_aws_knows_is_no_answer_without_it() -> None:
 OFFERED = {"vpc-cni": "v1.21.2-eksbuild.1", "coredns": "v1.13.2-eksbuild.3", "kube-proxy": "v1.33.10-eksbuild.2"}
 
 
-@pytest.mark.parametrize("programs", [MANAGED, CURRENT], ids=["managed node groups", "with what many run"])
-def test_with_the_answers_of_aws_nothing_is_above_info(programs: tuple, tmp_path: Path) -> None:  # type: ignore[type-arg]
+@pytest.mark.parametrize(
+    ("programs", "auto_mode"),
+    [(MANAGED, False), (CURRENT, False), (MANAGED[2:], True)],
+    ids=["managed node groups", "with what many run", "EKS Auto Mode"],
+)
+def test_with_the_answers_of_aws_nothing_is_above_info(programs: tuple, auto_mode: bool, tmp_path: Path) -> None:  # type: ignore[type-arg]
     """The commands that are summed up find nothing in the dump itself: see above."""
     checks: tuple[Check, ...] = chosen()
-    cluster = SnapshotReader(a_dump(tmp_path, programs)).read(kinds_of(checks))
+    cluster = SnapshotReader(a_dump(tmp_path, programs, auto_mode)).read(kinds_of(checks))
     now, target = Version(1, 33), Version(1, 34)
     listed = (*going(now, target), *gone_before(now))
     fits = (Fits("1.33"), Fits("1.34", True))
+    groups = {"node_groups": {}, "group_updates": {}, "releases": {}} if auto_mode else {}
     aws = told(
         a_group("workers"),
         versions=SUPPORTED,
-        addons=tuple(Addon(name, version, "ACTIVE") for name, version in OFFERED.items()),
+        addons=() if auto_mode else tuple(Addon(name, version, "ACTIVE") for name, version in OFFERED.items()),
         addon_versions={
             name: AddonVersions(name, "networking", "eks", (AddonVersion(version, fits),))
             for name, version in OFFERED.items()
         },
+        **groups,
     )
     facts = CheckFacts(
         replace(cluster, observed_at=NOW),
         Way(now, target, (target,), "as EKS describes it"),
-        eks(),
+        eks(auto_mode=auto_mode),
         aws,
         ApiTold((), tuple(KindTold(each, ()) for each in listed), ()),
         dict.fromkeys(Need, ()),

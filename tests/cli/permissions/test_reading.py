@@ -129,7 +129,7 @@ SAMPLE = ("drain plan", "interruption")
 
 
 IN_THREE = [
-    pytest.param(place, part, marks=[pytest.mark.long] * (part > 0))
+    pytest.param(place, part, marks=[pytest.mark.long] * (part > 0 or place == "rich"))
     for place in MADE
     for part in range(3)
     if [line for line in LINES if line.at == place][part:]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run.desk import RunDesk
 from kubectl_eksdoc.cli.run.live import SPEED as DEMO_SPEED
-from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
+from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns, Where
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.run.chronicle import Chronicle, NodeState
 from kubectl_eksdoc.drain.run.replay import of_events
@@ -25,10 +26,11 @@ from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.journal import RunEvents
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.simulator import mishaps
 from kubectl_eksdoc.tui.run.state import Kind, Live, Outcome, Prepared
+from tests.builders import a_cluster, a_node
 from tests.cli.run.served import Machine, cordoned, machine
 from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions
@@ -119,8 +121,15 @@ def test_a_plan_that_drains_nothing_or_supposes_something_is_none(one: Machine) 
     with pytest.raises(UsageError, match="no node of the plan can be drained"):
         desk.prepare(nothing, DrainPolicy(), shown)
     supposes = DrainPolicy(assume_budgets=(("default/web", Amount(1)),))
-    with pytest.raises(UsageError, match="what-if"):
+    with pytest.raises(UsageError, match="assumes fixes that are not made"):
         desk.prepare(BLUE, supposes, shown)
+
+
+def test_the_served_demo_is_known_by_its_name_as_it_is_this_tool_that_serves_it() -> None:
+    read = a_cluster(nodes=[a_node()])
+    unnamed = replace(read, identity=replace(read.identity, cluster=""))
+    who = Where(SourceChoice(), GlobalOptions(), "demo-shop").named(unnamed).identity
+    assert (who.cluster, who.unverified) == ("demo-shop", ())
 
 
 @pytest.mark.parametrize("what", ["prepare_going_on", "prepare_giving_back"])

@@ -16,7 +16,7 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import Scaled, Server
 from kubectl_eksdoc.model.acts import RESTARTED_AT
 from kubectl_eksdoc.model.api_objects import Doc, at
-from kubectl_eksdoc.render.drain.given import as_given
+from kubectl_eksdoc.render.drain.plan import as_given
 from kubectl_eksdoc.simulator.plane import ControlPlane
 from kubectl_eksdoc.simulator.workloads.everything import every_controller
 from tests.cli.run.served import Machine, docs, machine

@@ -126,7 +126,7 @@ CHECK, STEPS, PLAN = ("check",), ("check", "--target", "1.26"), ("drain", "plan"
 @pytest.mark.parametrize(
     ("token", "commands"),
     [
-        ("fewer", (PLAN,)),
+        pytest.param("fewer", (PLAN,), marks=pytest.mark.long),
         pytest.param("fewer", (CHECK, STEPS), marks=pytest.mark.long),
         pytest.param("whole", (CHECK, STEPS, PLAN), marks=pytest.mark.long),
     ],

@@ -19,13 +19,14 @@ from kubectl_eksdoc.drain.run.standing import standing
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.model.budgets import Amount
-from kubectl_eksdoc.render.drain import DrainView, render
+from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.run.formats import FORMATS
-from kubectl_eksdoc.render.run.view import RunView
+from kubectl_eksdoc.render.record.rows import RecordView
+from kubectl_eksdoc.render.run.report import RunReport
 from tests.builders import NOW
 from tests.flows.run.test_waves import BLUE, ONE_BY_ONE, a_cluster
+
+render = DrainReport.render
 
 
 @pytest.mark.parametrize(
@@ -46,14 +47,14 @@ def test_it_waits_after_each_wave_but_the_last(policy: DrainPolicy, each_s: floa
 @pytest.mark.parametrize("output", ["table", "wide", "markdown"])
 def test_the_estimate_of_a_run_says_it(output: str) -> None:
     cluster, plan = plan_drain(a_cluster()[1], BLUE, ONE_BY_ONE)
-    text = render(DrainView(plan, cluster, soak=Soak(120.0, 2)), output, Look())
+    text = render(DrainReport(plan, cluster, soak=Soak(120.0, 2)), output, Look())
     assert " + soak 2m after each of 2 waves" in " ".join(text.replace("\\", "").split())
-    assert "soak" not in render(DrainView(plan, cluster), output, Look())
+    assert "soak" not in render(DrainReport(plan, cluster), output, Look())
 
 
 def test_so_does_its_document() -> None:
     cluster, plan = plan_drain(a_cluster()[1], BLUE, ONE_BY_ONE)
-    doc = json.loads(render(DrainView(plan, cluster, soak=Soak(120.0, 2)), "json", Look()))
+    doc = json.loads(render(DrainReport(plan, cluster, soak=Soak(120.0, 2)), "json", Look()))
     jsonschema.Draft202012Validator(schemas.load("DrainPlan")).validate(doc)
     assert doc["estimate"]["soak"] == {"seconds": 120, "times": 2}
 
@@ -62,7 +63,7 @@ def test_so_does_its_document() -> None:
 def test_a_run_that_soaked_as_it_should_is_not_late(output: str) -> None:
     cluster, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=Limits(soak_s=120))
     view = RecordView(rehearsal, cluster, soak=soak_of(rehearsal.plan, 120.0))
-    text = FORMATS.render(RunView("r", view, NOW, NOW, "ada", "desk"), output, Look())
+    text = RunReport("r", view, NOW, NOW, "ada", "desk").render(output, Look())
     plain = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE)[1].late_s
     assert plain is not None and view.late_s == pytest.approx(plain, abs=1.0)
     if output == "json":

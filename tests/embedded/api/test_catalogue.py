@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.embedded.api import catalogue, discovery
-from kubectl_eksdoc.embedded.api.resources import PrinterColumn
 from kubectl_eksdoc.embedded.api.version_order import preference
 from tests.embedded.api.definitions import ESTABLISHED, Doc, a_definition, an_api_service
 from tests.raw_facts import recorded
@@ -18,7 +17,6 @@ def test_a_definition_adds_its_served_versions() -> None:
     widgets = added.find("example.com", "v1", "widgets")
     assert widgets is not None
     assert (widgets.kind, widgets.singular, widgets.namespaced, widgets.custom) == ("Widget", "widget", True, True)
-    assert widgets.columns == (PrinterColumn("Size", "integer", ".spec.size", priority=1),)
     assert added.find("example.com", "v1alpha1", "widgets") is None
 
 
@@ -52,18 +50,6 @@ def test_the_resources_of_a_definition() -> None:
             },
         ],
     }
-
-
-def test_aggregated_discovery_repeats_the_group_of_a_definition() -> None:
-    item = discovery.groups(catalogue.of([a_definition([ESTABLISHED])]))["items"][-1]
-    assert item["metadata"] == {"name": "example.com"}
-    [resource] = item["versions"][0]["resources"]
-    kind = {"group": "example.com", "version": "v1", "kind": "Widget"}
-    assert resource["responseKind"] == kind
-    assert [(s["subresource"], s["responseKind"]) for s in resource["subresources"]] == [
-        ("status", kind),
-        ("scale", {"group": "autoscaling", "version": "v1", "kind": "Scale"}),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -113,11 +99,6 @@ def test_an_announced_group_stays_listed_whoever_answers(available: bool) -> Non
     assert discovery.group_list(added)["groups"][-1]["preferredVersion"]["version"] == "v1beta1"
     assert added.unanswered("metrics.k8s.io", "v1beta1")
     assert discovery.resource_list(added, "metrics.k8s.io", "v1beta1") is None
-    assert discovery.groups(added)["items"][-1] == {
-        "metadata": {"name": "metrics.k8s.io"},
-        "versions": [{"version": "v1beta1", "freshness": "Stale"}],
-    }
-    assert [a.available for a in added.announced] == [available]
 
 
 def test_an_api_service_of_this_server_announces_nothing_new() -> None:

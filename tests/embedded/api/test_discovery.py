@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.embedded.api import discovery
-from kubectl_eksdoc.embedded.api.catalogue import DISCOVERY_V2, DISCOVERY_V2BETA1, Catalogue
+from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.discovery import Build
 from tests.fakes import recordings
 
@@ -66,24 +66,6 @@ def test_resources(exchange: str, group: str, version: str) -> None:
 @pytest.mark.parametrize(("group", "version"), [("", "v2"), ("apps", "v1beta1"), ("nope", "v1")])
 def test_no_such_resources(group: str, version: str) -> None:
     assert discovery.resource_list(BUILT_IN, group, version) is None
-
-
-def test_aggregated_core() -> None:
-    assert discovery.core(BUILT_IN) == recordings.document("aggregated core discovery")
-
-
-def test_aggregated_groups() -> None:
-    assert discovery.groups(BUILT_IN) == recordings.document("aggregated groups discovery")
-
-
-def test_the_older_form_differs_in_its_name_alone() -> None:
-    older = discovery.groups(BUILT_IN, DISCOVERY_V2BETA1)
-    assert older == {**recordings.document("aggregated groups discovery"), "apiVersion": "apidiscovery.k8s.io/v2beta1"}
-
-
-def test_the_content_type_of_aggregated_discovery() -> None:
-    _, headers, _ = recordings.response("aggregated core discovery")
-    assert discovery.content_type(DISCOVERY_V2) == headers["Content-Type"]
 
 
 def test_every_resource_is_listed_once() -> None:

@@ -4,28 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.embedded.api import catalogue, discovery
-from kubectl_eksdoc.embedded.api.catalogue import DISCOVERY_V2, DISCOVERY_V2BETA1, PARTIAL_LIST, PLAIN, TABLE, Form
+from kubectl_eksdoc.embedded.api import catalogue
+from kubectl_eksdoc.embedded.api.catalogue import PARTIAL_LIST, PLAIN, TABLE, Form
 
-V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-V2BETA1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
 KUBECTL_GET = (
     "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
 )
-
-
-@pytest.mark.parametrize(
-    ("accept", "form"),
-    [
-        (f"{V2},{V2BETA1},application/json", DISCOVERY_V2),
-        (f"{V2BETA1},application/json", DISCOVERY_V2BETA1),
-        ("application/json;g=apidiscovery.k8s.io;v=v9;as=APIGroupDiscoveryList,application/json", None),
-        ("application/json, */*", None),
-        ("", None),
-    ],
-)
-def test_discovery(accept: str, form: Form | None) -> None:
-    assert discovery.asked_for(accept) == form
 
 
 @pytest.mark.parametrize(

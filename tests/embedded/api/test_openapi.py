@@ -75,10 +75,3 @@ def test_a_definition_changes_its_own_address_alone() -> None:
 @pytest.mark.parametrize("path", ["", "apis/nope/v1", "api/v2", "apis/apps/v1/deployments"])
 def test_no_such_document(path: str) -> None:
     assert openapi.document(BUILT_IN, path) is None
-
-
-def test_what_earlier_kubectls_read_names_every_patch() -> None:
-    """Their own test is in tests/embedded/clients; here only that each kind is in it, with the parameter."""
-    document = openapi.v2_document(catalogue.of([a_definition([ESTABLISHED])]))
-    assert b'group: "example.com"\nkind: Widget\nversion: v1\n' in document
-    assert document.count(b"x-kubernetes-group-version-kind") == document.count(b"fieldValidation") > 60

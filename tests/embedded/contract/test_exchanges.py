@@ -11,6 +11,8 @@ from tests.embedded.contract.worlds import World, reading, request_of
 from tests.examples import one_in
 
 NOT_SUPPORTED = {
+    6: "there is no aggregated discovery: clients take the plain answer, where they do not get it",
+    7: "as 6",
     105: "kubelets are played, and their logs are always there; the recorded server could not reach any",
     114: "no connection is upgraded to a websocket, so nothing is executed in a pod",
 }

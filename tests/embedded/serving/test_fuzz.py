@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.handler import ByHand
-from kubectl_eksdoc.embedded.serving.protobuf import KINDS, MAGIC, NotUnderstood
-from kubectl_eksdoc.embedded.serving.protobuf import decode_form as decode
+from kubectl_eksdoc.embedded.serving.protobuf import MAGIC, NotUnderstood, decode
 from kubectl_eksdoc.embedded.serving.targets import Reply, Request
+from kubectl_eksdoc.kubernetes.api.shapes import STRUCTS
 from tests.embedded.clients import worlds
 from tests.examples import examples
 
@@ -190,7 +190,7 @@ MESSAGES = st.recursive(
 
 
 @settings(max_examples=examples(300))
-@given(kind=st.sampled_from(sorted(KINDS)), inner=MESSAGES, path=st.sampled_from(PATHS), method=METHODS)
+@given(kind=st.sampled_from(sorted(STRUCTS)), inner=MESSAGES, path=st.sampled_from(PATHS), method=METHODS)
 def test_protobuf_of_what_might_be(kind: str, inner: bytes | int, path: str, method: str) -> None:
     version, _, name = kind.rpartition("/")
     body = MAGIC + field(1, field(1, (version or "v1").encode()) + field(2, name.encode())) + field(2, inner)

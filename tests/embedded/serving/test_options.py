@@ -43,46 +43,6 @@ def test_any_dry_run_in_an_evictions_body_is_one(asking: Asking) -> None:
     assert "deletionTimestamp" not in asking.ask("GET", f"{PODS}/{POD}")["metadata"]
 
 
-@pytest.mark.parametrize(
-    ("query", "said"),
-    [
-        (
-            "resourceVersionMatch=Exact",
-            "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
-        ),
-        (
-            "resourceVersion=1&resourceVersionMatch=Newest",
-            'resourceVersionMatch: Unsupported value: "Newest": supported values: "Exact", "NotOlderThan", ""',
-        ),
-        (
-            "resourceVersion=0&resourceVersionMatch=Exact",
-            'resourceVersionMatch: Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
-        ),
-        ("sendInitialEvents=true", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list"),
-        (
-            "watch=1&sendInitialEvents=true",
-            "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-        ),
-        (
-            "watch=1&resourceVersion=1&resourceVersionMatch=NotOlderThan",
-            "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
-            "provided",
-        ),
-    ],
-)
-def test_lists_and_watches_of_no_certain_version_are_refused(asking: Asking, query: str, said: str) -> None:
-    assert asking.ask("GET", f"{PODS}?{query}", None, 422)["message"] == (
-        f'ListOptions.meta.k8s.io "" is invalid: {said}'
-    )
-
-
-def test_a_list_that_goes_on_names_no_version(asking: Asking) -> None:
-    token = asking.ask("GET", f"{PODS}?limit=2")["metadata"]["continue"]
-    said = asking.ask("GET", f"{PODS}?limit=2&continue={token}&resourceVersion=1", None, 400)
-    assert said["message"] == "specifying resource version is not allowed when using continue"
-    assert len(asking.ask("GET", f"{PODS}?limit=2&continue={token}&resourceVersion=0")["items"]) == 2
-
-
 def test_only_what_is_applied_is_forced(asking: Asking) -> None:
     asking.create(MAPS, config())
     said = asking.ask("PATCH", f"{MAPS}/new?force=true", {}, 422, content_type=MERGE)

@@ -1,27 +1,11 @@
-"""The merge keys of a pod and of what holds pod templates: enough of them to try patches with."""
+"""The places of a pod, of what holds pod templates, and of a budget in one: enough of them to try patches with."""
 
 from __future__ import annotations
 
-KEYS = {
-    ("metadata", "ownerReferences"): "uid",
-    ("containers",): "name",
-    ("initContainers",): "name",
-    ("volumes",): "name",
-    ("imagePullSecrets",): "name",
-    ("containers", "env"): "name",
-    ("containers", "volumeMounts"): "mountPath",
-    ("containers", "ports"): "containerPort",
-    ("initContainers", "env"): "name",
-}
-PODS = (("spec",), ("spec", "template", "spec"))
+from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.types.kinds import METADATA, STRUCTS
 
-
-class PodFields:
-    def merge_key(self, path: tuple[str, ...]) -> str | None:
-        for pod in PODS:
-            if path[: len(pod)] == pod and path[len(pod) :] in KEYS:
-                return KEYS[path[len(pod) :]]
-        return KEYS.get(path)
-
-    def merges_scalars(self, path: tuple[str, ...]) -> bool:
-        return path == ("metadata", "finalizers")
+_POD_SPEC = STRUCTS["PodSpec"].named
+_SPEC = Place(named={**_POD_SPEC, "template": STRUCTS["Template"]})
+POD_FIELDS = Place(named={**_POD_SPEC, "metadata": METADATA, "spec": _SPEC})
+BUDGET_FIELDS = Place(named={**POD_FIELDS.named, "spec": Place(named={**_SPEC.named, "selector": STRUCTS["replaced"]})})

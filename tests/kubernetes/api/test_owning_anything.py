@@ -17,7 +17,7 @@ from kubectl_eksdoc.kubernetes.api.ownership.steps import canonical, key_step, k
 from kubectl_eksdoc.kubernetes.api.ownership.taking import UNTRACKED
 from kubectl_eksdoc.kubernetes.api.ownership.trees import Path
 from kubectl_eksdoc.kubernetes.api.ownership.updates import updated
-from kubectl_eksdoc.kubernetes.api.places import Place, by
+from kubectl_eksdoc.kubernetes.api.places import Place
 from kubectl_eksdoc.model.api_objects import Doc, at, with_value
 from tests.kubernetes.api.any_workloads import SCHEMA, filled_workloads, workloads
 
@@ -62,7 +62,7 @@ def test_a_step_may_name_no_key() -> None:
 @given(scalars, scalars)
 def test_steps_read_back(one: Any, other: Any) -> None:
     assert value_of(value_step(one)) == one
-    step = key_step({"b": one, "a": other}, by("b", "a"))
+    step = key_step({"b": one, "a": other}, Place(list_type="map", keys=("b", "a")))
     assert keys_of(step) == {"a": other, "b": one}
     assert canonical(step) == step
     assert canonical(step.replace("{", "{ ", 1)) == step

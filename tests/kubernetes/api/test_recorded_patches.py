@@ -8,11 +8,11 @@ import pytest
 
 from kubectl_eksdoc.kubernetes.api.patches.json_patch import apply_json_patch
 from kubectl_eksdoc.kubernetes.api.patches.merge import apply_merge
-from kubectl_eksdoc.kubernetes.api.patches.refusals import PatchRefused
 from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
+from kubectl_eksdoc.kubernetes.api.statuses import Refusal
 from kubectl_eksdoc.model.api_objects import Doc, without
 from tests import raw_facts
-from tests.kubernetes.api.pod_fields import PodFields
+from tests.kubernetes.api.pod_fields import POD_FIELDS
 
 EXCHANGES: list[dict[str, Any]] = list(raw_facts.lines("recordings/exchanges.jsonl.gz"))
 DRAINS = {"drain-watch": "kubectl-drain", "drain-refused-watch": "kubectl-drain-refused"}
@@ -48,7 +48,7 @@ def applied(doc: Doc, content_type: str, patch: Any) -> Doc:
         case "application/json-patch+json":
             return apply_json_patch(doc, patch)
         case "application/strategic-merge-patch+json":
-            return apply_strategic(doc, patch, PodFields())
+            return apply_strategic(doc, patch, POD_FIELDS)
     raise AssertionError(content_type)
 
 
@@ -132,11 +132,11 @@ def test_a_patch_of_kubectl_replays(patched: Patched) -> None:
 
 def test_a_refusal_is_answered_as_recorded() -> None:
     place = next(i for i, e in enumerate(EXCHANGES) if e["name"] == "bad json patch")
-    with pytest.raises(PatchRefused) as refused:
+    with pytest.raises(Refusal) as refused:
         apply_json_patch(before(place), EXCHANGES[place]["request"]["body"])
     recorded = EXCHANGES[place]["response"]
-    assert refused.value.refusal.code == recorded["status"]
-    assert list(refused.value.refusal.status().items()) == list(recorded["body"].items())
+    assert refused.value.status.code == recorded["status"]
+    assert list(refused.value.status.doc().items()) == list(recorded["body"].items())
 
 
 def test_no_patch_is_left_out() -> None:

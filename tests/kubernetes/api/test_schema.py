@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.schema import Merging, merging, place_at, schema_of, schema_of_custom
+from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.schema import Schema, schema_of, schema_of_custom
 
 CONTAINER = ("spec", "containers", 0)
 TEMPLATE = ("spec", "template", "spec")
+
+
+def place_at(schema: Schema, path: Sequence[str | int]) -> Place:
+    """The place at a path of names and list positions, as ``("spec", "containers", 0, "env")``."""
+    place = schema.root
+    for step in path:
+        place = place.of_items() if isinstance(step, int) else place.under(step)
+    return place
 
 
 @pytest.mark.parametrize(
@@ -107,16 +117,16 @@ def test_strategic_merging_of_lists(
     api_version: str, kind: str, path: tuple[str | int, ...], strategy: tuple[Any, ...], key: str
 ) -> None:
     place = place_at(schema_of(api_version, kind), path)
-    assert merging(place, of_list=True) == Merging(strategy, key)
+    assert (place.strategy or ("replace",), place.merge_key) == (strategy, key)
 
 
 def test_strategic_merging_of_maps() -> None:
     deployment = schema_of("apps/v1", "Deployment")
     budget = schema_of("policy/v1", "PodDisruptionBudget")
     # Atomic for server-side apply, merged by a patch; only a budget's selector is replaced.
-    assert merging(place_at(deployment, ("spec", "selector")), of_list=False).strategy == ("merge",)
-    assert merging(place_at(deployment, ("spec", "strategy")), of_list=False).strategy == ("retainKeys",)
-    assert merging(place_at(budget, ("spec", "selector")), of_list=False).strategy == ("replace",)
+    assert place_at(deployment, ("spec", "selector")).strategy == ()
+    assert place_at(deployment, ("spec", "strategy")).strategy == ("retainKeys",)
+    assert place_at(budget, ("spec", "selector")).strategy == ("replace",)
 
 
 CUSTOM = {

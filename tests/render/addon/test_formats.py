@@ -17,7 +17,7 @@ from kubectl_eksdoc.addon_diff.facts import Asked
 from kubectl_eksdoc.addon_diff.modes import Mode
 from kubectl_eksdoc.addon_diff.plan import AddonPlan, WayOut
 from kubectl_eksdoc.addon_diff.read import NEEDS, plan_addon, side_of
-from kubectl_eksdoc.render.addon.commands import as_json, eksctl, terraform, update_addon
+from kubectl_eksdoc.render.addon.commands import as_json, eksctl, next_update, terraform, update_addon
 from kubectl_eksdoc.render.addon.report import AddonReport
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.session.session import ClusterSession
@@ -104,3 +104,11 @@ def test_commands_hold_in_a_shell_and_in_terraform() -> None:
     left = replace(way, cannot=plan.changes[:1])
     assert "--resolve-conflicts PRESERVE" in update_addon(plan, left)
     assert eksctl(plan, left)["addons"][0]["resolveConflicts"] == "preserve"
+
+
+@pytest.mark.parametrize("output", ["table", "wide", "json"])
+def test_no_command_names_a_version_that_eks_does_not_offer(output: str) -> None:
+    text = view("vpc-cni", "v9").render(output, Look(120))
+    assert "v9 with OVERWRITE: EKS does not offer it for Kubernetes 1.33" in text and "update-addon" not in text
+    assert next_update(planned("vpc-cni", "v9", Mode.NONE)) == ""
+    assert "update-addon" in view("vpc-cni", TO).render(output, Look(120))

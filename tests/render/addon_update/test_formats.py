@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from kubectl_eksdoc.addon_diff.run.ended import Ended
 from kubectl_eksdoc.addon_diff.run.guards import Guard, changing, to_acknowledge
 from kubectl_eksdoc.addon_diff.run.outcome import Verdict
 from kubectl_eksdoc.addon_diff.run.targets import Health
+from kubectl_eksdoc.addon_diff.run.way_back import WayBack
 from kubectl_eksdoc.drain.run.stages import Stage
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.addons import Issue
@@ -155,3 +157,19 @@ def test_who_was_interrupted_is_told_how_to_look_again() -> None:
     assert ours == "kubectl eksdoc addon-diff vpc-cni --apply --resume run-1 --context shop"
     words = "aws eks describe-update --name shop --addon-name vpc-cni --update-id 8d1a --region eu-west-1"
     assert theirs == words
+
+
+def test_a_rollback_before_anything_is_sent_writes_its_values_first(tmp_path: Path) -> None:
+    values = {"env": {"A": "it's $HOME"}, "corefile": "a\n  b\n"}
+    back = way_back_text(WayBack("coredns", "v1.11.4-eksbuild.2", values), "shop", "", "", ())
+    assert not isinstance(back, str)
+    writes, _, ours = back.commands[0].partition(" && ")
+    subprocess.run(["sh", "-c", writes], cwd=tmp_path, check=True)
+    assert json.loads((tmp_path / "values-of-before.json").read_text()) == values
+    assert "--configuration-values values-of-before.json" in ours
+
+
+def test_a_rollback_prints_no_secret_and_says_when_its_values_are_written() -> None:
+    back = way_back_text(WayBack("x", "v1", {"env": {"DB_PASSWORD": "hunter2"}}), "shop", "", "", ())
+    assert not isinstance(back, str) and "hunter2" not in " ".join(back.commands)
+    assert back.commands[0].startswith("# values-of-before.json is written by --apply")

@@ -15,7 +15,7 @@ from kubectl_eksdoc.check.symptoms import Symptom, codes_of
 from kubectl_eksdoc.model.check_needs import Need
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Remedy, Severity, Status, Subject, Suppression, When
-from kubectl_eksdoc.render.check.view import CheckView
+from kubectl_eksdoc.render.check.report import CheckReport
 from kubectl_eksdoc.render.look import Look
 from tests.check.healthy import healthy
 
@@ -70,12 +70,12 @@ def accepted(of: Finding, reason: str = "agreed") -> Suppression:
     return Suppression(of.code.name, reason, date(2027, 1, 31), where="accepted.yaml, entry 1")
 
 
-def view(checks: Sequence[Check] = (), wish: Wish = Wish(), facts: CheckFacts | None = None) -> CheckView:
+def view(checks: Sequence[Check] = (), wish: Wish = Wish(), facts: CheckFacts | None = None) -> CheckReport:
     plan = plan_check(facts or healthy(), checks or usual(), wish)
-    return replace(CheckView(plan, {}), tool_version="0.0.0")
+    return replace(CheckReport(plan, {}), tool_version="0.0.0")
 
 
-def stuck(*found: Finding) -> CheckView:
+def stuck(*found: Finding) -> CheckReport:
     only = codes_of(Symptom.DRAIN_STUCK)
     facts = replace(healthy(), summed=dict.fromkeys(Need, ()) | {Need.PLAN_DRAIN: found})  # type: ignore[arg-type]
     return view(list(chosen(["check-drain"])), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)

@@ -10,7 +10,6 @@ import pytest
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.plan import Wish
 from kubectl_eksdoc.model.findings import Status
-from kubectl_eksdoc.render.check import FORMATS
 from tests.render.check.checked import LOOK, UNFIT, accepted, check, view
 
 LATER = replace(UNFIT, status=Status.FAIL, message="it is updated after the control plane", missing="")
@@ -18,7 +17,7 @@ CHECKS = [check(Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, UNFIT), check(Area.ADDON
 
 
 def test_two_checks_of_one_code_are_told_apart_in_the_document() -> None:
-    found = json.loads(FORMATS.render(view(CHECKS), "json", LOOK))["findings"]
+    found = json.loads(view(CHECKS).render("json", LOOK))["findings"]
     assert {each["status"]: each["gate"] for each in found} == {
         "unknown": "before-control-plane",
         "fail": "before-nodes",
@@ -26,12 +25,12 @@ def test_two_checks_of_one_code_are_told_apart_in_the_document() -> None:
 
 
 def test_two_checks_of_one_code_are_told_apart_in_sarif() -> None:
-    (ran,) = json.loads(FORMATS.render(view(CHECKS), "sarif", LOOK))["runs"]
+    (ran,) = json.loads(view(CHECKS).render("sarif", LOOK))["runs"]
     told = {each["properties"]["status"]: each["properties"]["gate"] for each in ran["results"]}
     assert told == {"unknown": "before-control-plane", "fail": "before-nodes"}
 
 
 @pytest.mark.parametrize("output", ["json", "sarif"])
 def test_what_is_suppressed_has_a_gate_by_its_code(output: str) -> None:
-    told = FORMATS.render(view(CHECKS[:1], Wish(suppressions=(accepted(UNFIT),))), output, LOOK)
+    told = view(CHECKS[:1], Wish(suppressions=(accepted(UNFIT),))).render(output, LOOK)
     assert '"gate": "before-control-plane"' in told

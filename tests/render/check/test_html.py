@@ -18,11 +18,11 @@ from kubectl_eksdoc.check.plan import Wish
 from kubectl_eksdoc.check.registry import chosen
 from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.duration.estimate import Estimate
-from kubectl_eksdoc.model.asked import Unknown
+from kubectl_eksdoc.model.asked import NoAws, Unknown
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Remedy, Severity, Status, Subject
-from kubectl_eksdoc.render.check import FORMATS, CheckView
 from kubectl_eksdoc.render.check.page.shown import MOST_ALIKE
+from kubectl_eksdoc.render.check.report import CheckReport
 from kubectl_eksdoc.render.look import Look
 from tests.check.healthy import healthy
 from tests.cli.check import asked
@@ -39,7 +39,7 @@ SPANS = (Span("old-1", 0, 10, 20), Span("old-0", 20, 90, 160), Span("spot-0", 0,
 NEVER = replace(STUCK, code=Code.of("budget-never-allows"), subject=Subject("PodDisruptionBudget", "sale", "shop"))
 
 
-def with_a_drain() -> CheckView:
+def with_a_drain() -> CheckReport:
     """Of the plan by hand, which leaves four of seven nodes as they are."""
     plan = replace(plans.a_view().plan, estimate=Estimate(160, 300, SPANS, 2, ("all goes well",)))
     of_drain = check(Area.DISRUPTION, Gate.BEFORE_NODES, NEVER)
@@ -47,8 +47,8 @@ def with_a_drain() -> CheckView:
     return view([*usual(), of_drain], wish, replace(healthy(), drain=plan))
 
 
-def html(of: CheckView, look: Look = LOOK) -> str:
-    return FORMATS.render(of, "html", look)
+def html(of: CheckReport, look: Look = LOOK) -> str:
+    return of.render("html", look)
 
 
 def read(text: str) -> Page:
@@ -141,8 +141,8 @@ def test_the_lights_are_signs_and_words_never_colour_alone() -> None:
     told = re.findall(sign + "<b>(.*?)</b><span>(.*?)</span>", text)
     lights = {re.sub("<.*?>", "", name): (tone, sign, said) for tone, sign, name, said in told}
     assert len(lights) == len(Area)
-    assert lights["Nodes"] == ("bad", "✗", "1 finding, worst high")
-    assert lights["Container runtime"] == ("warn", "!", "1 finding, worst low")
+    assert lights["Nodes"] == ("bad", "✗", "1 cause, worst high")
+    assert lights["Container runtime"] == ("warn", "!", "part of causes elsewhere, worst low")
     assert lights["Add-ons and controllers"] == ("open", "?", "1 unknown")
     assert lights["Support"] == ("good", "✓", "fine")
     assert lights["DNS"] == ("unseen", "–", "not checked")
@@ -232,7 +232,7 @@ def test_of_very_many_findings_the_page_says_how_many_it_leaves_out() -> None:
     assert f"… and {1000 - MOST_ALIKE} more of kubelet-skew that fail; all of them are in -o json." in said
     assert f"… and {1000 - MOST_ALIKE} more of check-addon-unfit that are not known" in said
     assert "Addon a-0 and 999 more" in said and "and 65 more (in -o json)" in said
-    assert "1000 findings" in said and len(text) < 500_000
+    assert "1000 causes" in said and len(text) < 500_000
 
 
 def test_one_finding_more_is_shown_rather_than_counted() -> None:
@@ -241,7 +241,7 @@ def test_one_finding_more_is_shown_rather_than_counted() -> None:
     assert "more of kubelet-skew" not in said and f"Node n-{MOST_ALIKE}" in said
 
 
-def hostile(text: str) -> CheckView:
+def hostile(text: str) -> CheckReport:
     """`text` wherever a cluster could have put it."""
     found = replace(
         SKEW, subject=Subject(text, text, text), message=text, evidence=(text,), remedy=(Remedy(text, text),)
@@ -284,14 +284,14 @@ def test_a_finding_about_hundreds_of_nodes_is_a_line_and_told_in_full_below() ->
 
 
 def test_what_is_unknown_for_want_of_aws_is_said_once() -> None:
-    why = Unknown("nobody is signed in to AWS")
+    why = NoAws("nobody is signed in to AWS")
     lost = tuple(
-        replace(UNFIT, subject=Subject("Addon", f"a-{i}"), message=f"whether it fits is not known: {why.why}")
+        replace(UNFIT, subject=Subject("Addon", f"a-{i}"), message=f"whether it fits is not known: {why}", lacks=(why,))
         for i in range(40)
     )
     said = read(html(view([check(Area.ADDONS, Gate.BEFORE_NODES, *lost)], facts=replace(healthy(), eks=why)))).text
     part = said[said.index("Not known, and why (40)") :]
-    assert part.count(why.why) == 1 and "Unknown by that: 40 answers" in part and "check-addon-unfit" in part
+    assert part.count(str(why)) == 1 and "Unknown by that: 40 answers" in part and "check-addon-unfit" in part
 
 
 def test_unknowns_that_lack_the_same_are_one_row() -> None:
@@ -330,5 +330,5 @@ def test_an_area_is_not_green_for_what_does_not_count_alone() -> None:
     assert lights["Support"] == ("unseen", "○", "1 suppressed")
     assert "○ nothing counts at --fail-on high; 1 less severe" in html(of)
     assert "nothing counts, but for --fail-on or a suppression alone" in html(of)
-    short = FORMATS.render(of, "table", LOOK)
+    short = of.render("table", LOOK)
     assert "○ nodes 1 less severe" in short

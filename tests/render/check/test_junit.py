@@ -12,8 +12,7 @@ from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.plan import Wish
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Severity, Subject
-from kubectl_eksdoc.render.check.junit import junit
-from kubectl_eksdoc.render.check.view import CheckView
+from kubectl_eksdoc.render.check.report import CheckReport
 from kubectl_eksdoc.render.look import Look
 from tests.render.check.checked import GONE, LOOK, SKEW, SLIGHT, accepted, check, usual, view
 
@@ -33,9 +32,9 @@ _ATTRIBUTES: dict[str, set[str]] = {
 """All that Jenkins' schema allows (xunit-plugin src/main/resources/…/model/xsd/junit-10.xsd, 031e285)."""
 
 
-def parsed(of: CheckView, look: Look = LOOK) -> ElementTree.Element:
+def parsed(of: CheckReport, look: Look = LOOK) -> ElementTree.Element:
     """Held to the shape of junit-10.xsd: names, figures, one outcome a case."""
-    root = ElementTree.fromstring(junit(of, look))
+    root = ElementTree.fromstring(of.render("junit", look))
     assert root.tag == "testsuites"
     assert [(each.tag, each.attrib) for each in root.iter() if not {*each.keys()} <= _ATTRIBUTES[each.tag]] == []
     for suite in root:
@@ -57,7 +56,7 @@ def parsed(of: CheckView, look: Look = LOOK) -> ElementTree.Element:
     return root
 
 
-def the_case(of: CheckView, name: str) -> ElementTree.Element:
+def the_case(of: CheckReport, name: str) -> ElementTree.Element:
     (found,) = (case for case in parsed(of).iter("testcase") if case.get("name") == name)
     return found
 
@@ -113,7 +112,7 @@ def test_what_does_not_count_is_told_and_passes() -> None:
 
 
 def test_ascii_is_ascii() -> None:
-    assert junit(view(usual(replace(SKEW, message="größer → kleiner"))), replace(LOOK, ascii=True)).isascii()
+    assert view(usual(replace(SKEW, message="größer → kleiner"))).render("junit", replace(LOOK, ascii=True)).isascii()
 
 
 @given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=40))

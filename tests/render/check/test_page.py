@@ -18,9 +18,8 @@ from kubectl_eksdoc.model.changes import ChangesTold, Revision
 from kubectl_eksdoc.model.check_needs import Need
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Remedy, Severity, Status, Subject
-from kubectl_eksdoc.render.check import words
+from kubectl_eksdoc.render.check import verdict
 from kubectl_eksdoc.render.check.result import CheckResult
-from kubectl_eksdoc.render.check.table import table, wide
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import unsafe
 from tests.builders import a_node, ago
@@ -32,12 +31,12 @@ from tests.render.check.checked import LOOK, NARROW, SKEW, SLIGHT, STUCK, UNFIT,
 
 @pytest.mark.parametrize("look", [LOOK, NARROW])
 def test_no_line_is_wider_than_the_terminal_but_commands(look: Look) -> None:
-    wide_lines = [line for line in table(view(), look).splitlines() if len(line) > look.columns]
+    wide_lines = [line for line in view().render("table", look).splitlines() if len(line) > look.columns]
     assert [line for line in wide_lines if not line.strip().startswith(("kubectl", "aws"))] == []
 
 
 def test_the_way_is_a_few_lines_for_each_phase_and_wide_has_reasons_and_commands() -> None:
-    short, full = table(view(), LOOK), wide(view(), LOOK)
+    short, full = view().render("table", LOOK), view().render("wide", LOOK)
     assert "THE WAY" in short
     assert "Fix what blocks 1.34 (1 cause and 1 unknown first)" in short
     assert "Why: " not in short
@@ -47,7 +46,7 @@ def test_the_way_is_a_few_lines_for_each_phase_and_wide_has_reasons_and_commands
 
 
 def test_a_symptom_has_five_lines_that_begin_with_what_is_likeliest() -> None:
-    lines = table(stuck(STUCK), LOOK).splitlines()
+    lines = stuck(STUCK).render("table", LOOK).splitlines()
     assert lines[0] == "drain-stuck: 1 possible cause."
     assert lines[2:8] == [
         "Most likely: a pod is under two budgets: the API refuses each eviction (pod-several-budgets)",
@@ -58,11 +57,11 @@ def test_a_symptom_has_five_lines_that_begin_with_what_is_likeliest() -> None:
         "Undo: It only looks: there is nothing to undo.",
     ]
     assert "AREAS" not in lines
-    assert "WHAT DECIDES" not in wide(stuck(STUCK), LOOK), "no step is asked for"
+    assert "WHAT DECIDES" not in stuck(STUCK).render("wide", LOOK), "no step is asked for"
 
 
 def test_nothing_found_is_said_plainly() -> None:
-    text = table(stuck(), LOOK)
+    text = stuck().render("table", LOOK)
     assert "Nothing was found that explains drain-stuck." in text
     assert "WHERE TO LOOK NEXT" in text
 
@@ -71,17 +70,19 @@ def test_what_is_not_known_of_a_symptom_is_said() -> None:
     only = codes_of(Symptom.DRAIN_STUCK)
     facts = replace(healthy(), summed={Need.PLAN_DRAIN: Unknown("it is forbidden", "list pods")})
     of = view(list(chosen(["check-drain"])), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
-    assert "NOT KNOWN: 1 ANSWER" in table(of, LOOK)
-    assert "missing: list pods" in table(of, LOOK)
+    assert "NOT KNOWN: 1 ANSWER" in of.render("table", LOOK)
+    assert "missing: list pods" in of.render("table", LOOK)
     named = replace(facts, summed={Need.PLAN_DRAIN: Unknown("nobody may list pods", "list pods")})
     wish = Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK)
-    assert "missing: " not in table(view(list(chosen(["check-drain"])), wish, named), LOOK), "it is said already"
+    assert "missing: " not in view(list(chosen(["check-drain"])), wish, named).render("table", LOOK), (
+        "it is said already"
+    )
 
 
 def test_changes_stand_above_the_findings_and_name_what_nobody_read() -> None:
     past = ChangesTold({"Deployment": (Revision(Subject("Deployment", "web", "shop"), ago(60), "7"),)}, (), {})
     facts = replace(healthy(), past=past)
-    text = table(view(wish=Wish(since=ago(timedelta(hours=2).total_seconds())), facts=facts), LOOK)
+    text = view(wish=Wish(since=ago(timedelta(hours=2).total_seconds())), facts=facts).render("table", LOOK)
     assert "CHANGED since 2026-11-20T10:00:00Z" in text
     assert "2026-11-20T11:59:00Z  60s  Deployment shop/web: it was given another pod template (revision 7)" in text
     assert text.index("CHANGED") < text.index("AREAS")
@@ -90,13 +91,13 @@ def test_changes_stand_above_the_findings_and_name_what_nobody_read() -> None:
 
 def test_what_is_suppressed_is_counted_and_in_wide_listed() -> None:
     of = view(wish=Wish(suppressions=(accepted(SKEW, "agreed"),)))
-    assert "1 finding suppressed: -o wide lists them" in table(of, LOOK)
-    assert "until 2027-01-31: agreed (accepted.yaml, entry 1)" in wide(of, LOOK)
+    assert "1 finding suppressed: -o wide lists them" in of.render("table", LOOK)
+    assert "until 2027-01-31: agreed (accepted.yaml, entry 1)" in of.render("wide", LOOK)
 
 
 def test_a_suppression_that_is_out_of_date_is_said() -> None:
     rule = replace(accepted(SKEW), name="red")
-    assert "matches nothing" in table(view(wish=Wish(suppressions=(rule,))), LOOK)
+    assert "matches nothing" in view(wish=Wish(suppressions=(rule,))).render("table", LOOK)
 
 
 @given(st.text(max_size=30).map(lambda text: f"x{text}\x1b[2J\u202e\u2028\r\nrm -rf /"))
@@ -109,7 +110,7 @@ def test_nothing_that_a_cluster_holds_reaches_the_terminal_as_a_command(text: st
     nodes = [a_node(text, group=text, version="v1.32.0-eks-1")]
     whole = view(wish=wish, facts=replace(healthy(cluster=a_healthy_cluster(nodes=nodes)), past=past))
     for of in (whole, stuck(bad, replace(bad, status=Status.UNKNOWN, missing=text))):
-        for page in (table(of, LOOK), wide(of, NARROW)):
+        for page in (of.render("table", LOOK), of.render("wide", NARROW)):
             assert [char for char in page if unsafe(char) and char != "\n"] == []
             assert "\nrm -rf" not in page
 
@@ -147,51 +148,51 @@ def test_the_document_of_a_symptom_has_its_suspects() -> None:
 def test_an_area_has_no_more_causes_than_there_are() -> None:
     slight = replace(SKEW, code=Code.of("nodes-behind"), severity=Severity.LOW, message="all is behind")
     checks = [check(Area.NODES, None, slight), check(Area.NODES, None, SKEW), check(Area.ADDONS, None, UNFIT)]
-    assert "AREAS: ? add-ons and controllers 1 unknown · ✗ nodes 1\n" in table(view(checks), LOOK)
-    assert "CAUSES that no step waits for" in table(view(checks), LOOK)
-    (row,) = (line for line in wide(view(checks), LOOK).splitlines() if line.startswith("  ✗  nodes"))
-    assert row.split() == ["✗", "nodes", "2", "1", "-"] and "WORST" not in wide(view(checks), LOOK)
+    assert "AREAS: ? add-ons and controllers 1 unknown · ✗ nodes 1\n" in view(checks).render("table", LOOK)
+    assert "CAUSES that no step waits for" in view(checks).render("table", LOOK)
+    (row,) = (line for line in view(checks).render("wide", LOOK).splitlines() if line.startswith("  ✗  nodes"))
+    assert row.split() == ["✗", "nodes", "2", "1", "-"] and "WORST" not in view(checks).render("wide", LOOK)
 
 
 def test_one_finding_that_blocks_nothing_is_said_as_one() -> None:
-    assert "1 more finding blocks nothing." in table(view(), LOOK)
+    assert "1 more finding blocks nothing." in view().render("table", LOOK)
 
 
 def test_what_is_too_slight_to_count_is_not_said_to_be_well() -> None:
     slight = [check(Area.NODES, Gate.BEFORE_NODES, replace(SKEW, severity=Severity.LOW))]
-    short = table(view(slight, Wish(fail_on=Severity.HIGH)), LOOK)
+    short = view(slight, Wish(fail_on=Severity.HIGH)).render("table", LOOK)
     assert "Nothing counts at --fail-on high: 1 finding is less severe." in short
     assert "Nothing to do" not in short
 
 
 def test_all_well_is_said_plainly() -> None:
     note = replace(SLIGHT, status=Status.UNKNOWN)
-    assert "Nothing to do: all that was checked is as it should be." in table(
-        view([check(Area.SUPPORT, None, note)]), LOOK
+    assert "Nothing to do: all that was checked is as it should be." in view([check(Area.SUPPORT, None, note)]).render(
+        "table", LOOK
     )
 
 
 def test_what_the_steps_themselves_do_is_no_finding_before_them() -> None:
     behind = [check(Area.NODES, Gate.AFTER, replace(SKEW, code=Code.of("nodes-behind"), severity=Severity.LOW))]
-    short = table(view(behind), LOOK)
+    short = view(behind).render("table", LOOK)
     assert "Nothing to do" in short and "nodes-behind" not in short
-    assert "Not yet: 1 cause before the end" in table(view(behind, Wish(gate=Gate.AFTER)), LOOK)
-    there = table(view(behind, facts=healthy("1.33")), LOOK)
+    assert "Not yet: 1 cause before the end" in view(behind, Wish(gate=Gate.AFTER)).render("table", LOOK)
+    there = view(behind, facts=healthy("1.33")).render("table", LOOK)
     assert "Not yet: 1 cause before the end" in there, "the control plane has it, and they have not followed"
 
 
 def test_what_lies_in_wait_is_not_said_to_be_the_cause() -> None:
-    latent = table(stuck(replace(STUCK, code=Code.of("pod-protected"))), LOOK)
+    latent = stuck(replace(STUCK, code=Code.of("pod-protected"))).render("table", LOOK)
     assert "Nothing shows that any of this hurts now" in " ".join(latent.split())
-    assert "Nothing shows" not in " ".join(table(stuck(STUCK), LOOK).split())
+    assert "Nothing shows" not in " ".join(stuck(STUCK).render("table", LOOK).split())
 
 
 def test_what_may_be_unknown_is_no_not_yet() -> None:
     name = "subnet-addresses"
     facts = blind()
     wish = Wish(frozenset({name}))
-    assert words.verdict(plan_check(facts, chosen([name]), wish)).head == "Not yet"
-    said = words.verdict(plan_check(facts, chosen([name]), replace(wish, accepted=frozenset({name}))))
+    assert verdict.verdict(plan_check(facts, chosen([name]), wish)).head == "Not yet"
+    said = verdict.verdict(plan_check(facts, chosen([name]), replace(wish, accepted=frozenset({name}))))
     assert said.head == "Nothing blocks a step" and "accepted by --accept-unknown" in said.text
 
 
@@ -213,7 +214,7 @@ _WISHES = st.builds(
 def test_the_sentence_says_what_the_exit_code_does(found: list, wish: Wish, target: str) -> None:  # type: ignore[type-arg]
     checks = [check(Area.NODES, gate, each) for gate, each in found]
     plan = plan_check(healthy(target=target), checks, wish)
-    said, status = words.verdict(plan), plan.outcome.status
+    said, status = verdict.verdict(plan), plan.outcome.status
     assert status is not Status.PASS or not said.against
     assert status is Status.PASS or said.head in ("Not yet", "Nothing blocks a step")
     assert ("accepted by" in said.text) is bool(plan.outcome.accepted)
@@ -222,4 +223,4 @@ def test_the_sentence_says_what_the_exit_code_does(found: list, wish: Wish, targ
 def test_what_is_unknown_before_no_step_is_not_all_as_it_should_be() -> None:
     name = "api-refused-today"
     plan = plan_check(blind(), chosen([name]), Wish(frozenset({name})))
-    assert plan.outcome.unknown and words.verdict(plan).text == "Nothing blocks a step; 1 unknown more."
+    assert plan.outcome.unknown and verdict.verdict(plan).text == "Nothing blocks a step; 1 unknown more."

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.check.plan import Wish
 from kubectl_eksdoc.model.findings import Severity, Subject
-from kubectl_eksdoc.render.check.sarif import sarif
-from kubectl_eksdoc.render.check.view import CheckView
+from kubectl_eksdoc.render.check.report import CheckReport
 from kubectl_eksdoc.render.text import unsafe
 from tests.render.check.checked import LOOK, SKEW, accepted, usual, view
 
@@ -20,9 +19,9 @@ _LEVELS = {"error", "warning", "note", "none"}
 _KINDS = {"fail", "pass", "open"}
 
 
-def the_run(of: CheckView) -> dict[str, Any]:
+def the_run(of: CheckReport) -> dict[str, Any]:
     """Held to what SARIF asks of a run and its results (3.14, 3.27, 3.49)."""
-    log = json.loads(sarif(of, LOOK))
+    log = json.loads(of.render("sarif", LOOK))
     assert log["version"] == "2.1.0"
     assert log["$schema"].endswith("sarif-2.1.0.json")
     (run,) = log["runs"]
@@ -46,7 +45,7 @@ def the_run(of: CheckView) -> dict[str, Any]:
     return dict(run)
 
 
-def results(of: CheckView) -> dict[str, dict[str, Any]]:
+def results(of: CheckReport) -> dict[str, dict[str, Any]]:
     return {each["ruleId"]: each for each in the_run(of)["results"]}
 
 
@@ -115,6 +114,6 @@ def test_what_is_suppressed_says_so_and_why() -> None:
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_hostile_names_leave_it_well_formed(name: str, message: str) -> None:
     hostile = replace(SKEW, subject=Subject("File", name, name), message=message, evidence=(message, f"{name}:1 x"))
-    text = sarif(view(usual(hostile)), LOOK)
+    text = view(usual(hostile)).render("sarif", LOOK)
     assert not any(unsafe(char) for char in text if char != "\n")
     the_run(view(usual(hostile)))

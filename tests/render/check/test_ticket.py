@@ -11,13 +11,12 @@ from markdown_it import MarkdownIt
 from kubectl_eksdoc.check.plan import Wish
 from kubectl_eksdoc.check.symptoms import Symptom
 from kubectl_eksdoc.model.findings import Severity, Subject
-from kubectl_eksdoc.render.check.ticket import ticket
 from tests.builders import ago
 from tests.render.check.checked import LOOK, SKEW, STUCK, accepted, stuck, usual, view
 
 
 def test_it_has_the_verdict_the_areas_the_findings_and_the_way() -> None:
-    text = ticket(view(), LOOK)
+    text = view().render("markdown", LOOK)
     for part in ("## Upgrade check of `prod`", "**From 1.33 → 1.34. Not yet", "### Areas", "### The way"):
         assert part in text
     assert "<summary>✗ high kubelet-skew: Nodegroup blue: 2 nodes are too old</summary>" in text
@@ -26,21 +25,21 @@ def test_it_has_the_verdict_the_areas_the_findings_and_the_way() -> None:
 
 def test_each_step_of_the_way_has_a_box() -> None:
     of = view()
-    assert ticket(of, LOOK).count("- [ ] ") == len(of.plan.checklist)
+    assert of.render("markdown", LOOK).count("- [ ] ") == len(of.plan.checklist)
 
 
 def test_steps_say_what_they_wait_for() -> None:
-    assert "Fix what blocks 1.34 **(1 cause and 1 unknown first)**" in ticket(view(), LOOK)
+    assert "Fix what blocks 1.34 **(1 cause and 1 unknown first)**" in view().render("markdown", LOOK)
 
 
 def test_what_is_suppressed_is_told_with_its_end() -> None:
-    text = ticket(view(wish=Wish(suppressions=(accepted(SKEW, "agreed"),))), LOOK)
+    text = view(wish=Wish(suppressions=(accepted(SKEW, "agreed"),))).render("markdown", LOOK)
     assert "### Suppressed" in text
     assert "until 2027-01-31, agreed" in text
 
 
 def test_a_symptom_and_changes_come_first() -> None:
-    text = ticket(view(wish=Wish(symptom=Symptom.DRAIN_STUCK, since=ago(60))), LOOK)
+    text = view(wish=Wish(symptom=Symptom.DRAIN_STUCK, since=ago(60))).render("markdown", LOOK)
     assert "Nothing was found that explains drain-stuck." in text
     assert "### Changed" in text
     assert "- [ ]" not in text
@@ -49,7 +48,7 @@ def test_a_symptom_and_changes_come_first() -> None:
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_hostile_names_make_no_link_no_image_and_no_markup(name: str, message: str) -> None:
     hostile = replace(SKEW, subject=Subject("Pod", f"{name}![x](http://evil)<img src=x>", name), message=message)
-    text = ticket(view(usual(hostile)), LOOK)
+    text = view(usual(hostile)).render("markdown", LOOK)
     kinds = {child.type for token in MarkdownIt().parse(text) for child in token.children or ()}
     assert not kinds & {"image", "link_open"}
     assert "<img" not in text
@@ -57,7 +56,7 @@ def test_hostile_names_make_no_link_no_image_and_no_markup(name: str, message: s
 
 def test_only_the_likeliest_is_most_likely_and_commands_are_code() -> None:
     twice = [replace(STUCK, severity=each) for each in (Severity.HIGH, Severity.MEDIUM)]
-    text = ticket(stuck(*twice), LOOK)
+    text = stuck(*twice).render("markdown", LOOK)
     assert text.count("Most likely: ") == 1
     assert "<br>`kubectl describe pods -n shop`" in text
 
@@ -65,4 +64,4 @@ def test_only_the_likeliest_is_most_likely_and_commands_are_code() -> None:
 def test_a_summary_shows_as_it_was_written() -> None:
     """It stands in HTML, where a backslash is a backslash."""
     of = replace(SKEW, message="$365 for <b>2</b> nodes & [a](b)")
-    assert "$365 for &lt;b&gt;2&lt;/b&gt; nodes &amp; [a](b)</summary>" in ticket(view(usual(of)), LOOK)
+    assert "$365 for &lt;b&gt;2&lt;/b&gt; nodes &amp; [a](b)</summary>" in view(usual(of)).render("markdown", LOOK)

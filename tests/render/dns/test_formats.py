@@ -18,9 +18,11 @@ from kubectl_eksdoc.coredns_lameduck.deployed import DnsFacts, Notices
 from kubectl_eksdoc.coredns_lameduck.plan import plan_dns
 from kubectl_eksdoc.coredns_lameduck.shutdown import Shutdown, budget
 from kubectl_eksdoc.model.asked import Absent, Unknown
-from kubectl_eksdoc.render.dns.report import LameduckReport, bar
+from kubectl_eksdoc.model.coredns import Propagation
+from kubectl_eksdoc.render.dns.report import LameduckReport, bar, legend
 from kubectl_eksdoc.render.look import Look
 from tests.broken import accepted
+from tests.builders import NOW
 from tests.coredns_lameduck.made import NODES, PODS, a_zoned, facts, lameduck, without
 from tests.reading import yaml_of
 
@@ -120,3 +122,13 @@ def test_the_bar_fits_and_says_where_lameduck_is(
     lines = bar(budget(Shutdown(grace, hook, now or 0.0), nodes), now, Look(120), room)
     assert len(lines) == (2 if now is None else 3)
     assert all(len(line) <= room for line in lines)
+
+
+def test_the_chart_calls_too_short_what_the_finding_does() -> None:
+    """An estimate makes 5 s unknown; only answers that were seen to be lost make it too short."""
+    eks = Shutdown(30, lameduck_s=5)
+    assert "may be too short" in legend(budget(eks, 20)) and not budget(eks, 20).too_short
+    lost, enough = Propagation(8, 20, NOW, lost=True), Propagation(8, 20, NOW)
+    assert "too short as measured on 2026-11-20" in legend(budget(eks, 20, lost)) and budget(eks, 20, lost).too_short
+    assert "shorter than what was enough as measured" in legend(budget(eks, 20, enough))
+    assert not budget(eks, 20, enough).too_short

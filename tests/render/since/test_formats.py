@@ -17,7 +17,6 @@ from kubectl_eksdoc.baseline.side import Side
 from kubectl_eksdoc.model.cluster import Identity, Source
 from kubectl_eksdoc.model.earlier import Earlier, FindingOutline
 from kubectl_eksdoc.model.findings import Severity, Status, Subject
-from kubectl_eksdoc.render.check.table import table, wide
 from kubectl_eksdoc.render.encode import to_json
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.report import Screen
@@ -161,9 +160,9 @@ def test_rows_of_a_check_are_marked_on_both_pages() -> None:
     then = Side(tuple(outline_of(each) for each in seen.plan.findings if each.code is not SKEW.code))
     changes, unchanged = findings_since(then, Side(tuple(map(outline_of, seen.plan.findings))))
     told = replace(seen, since=Since(earlier, changes=changes, unchanged=unchanged))
-    for page in (table, wide):
-        text = page(told, LOOK)
+    for output in ("table", "wide"):
+        text = told.render(output, LOOK)
         assert "✗ high (new) kubelet-skew: Nodegroup blue" in text
         assert "✗ high pod-several-budgets: Deployment shop/web" in text
         assert text.index("SINCE ") < text.index("AREAS")
-        assert "(new)" not in page(seen, LOOK)
+        assert "(new)" not in seen.render(output, LOOK)

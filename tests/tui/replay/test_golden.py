@@ -32,7 +32,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("page", "size", "name"), one_in(3, CASES))
+@pytest.mark.parametrize(("page", "size", "name"), one_in(6, CASES))
 def test_every_page_looks_like_this(page: str, size: tuple[int, int], name: str) -> None:
     path, keys = PAGES[page]
 

@@ -14,11 +14,10 @@ from kubectl_eksdoc.drain.run.standing import Standing
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.model.journal import RunSummary
-from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.record.view import RecordView
-from kubectl_eksdoc.render.run import table
-from kubectl_eksdoc.render.run.view import Outcome as Came
-from kubectl_eksdoc.render.run.view import RunView
+from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.record.rows import RecordView
+from kubectl_eksdoc.render.run.report import Outcome as Came
+from kubectl_eksdoc.render.run.report import RunReport, against_plan, verdict
 from kubectl_eksdoc.tui.run.state import Kind, Outcome, Prepared, Update
 from tests.rehearsed import Rehearsed, rehearsed_demo
 
@@ -107,7 +106,7 @@ class ScriptedLive:
 
 
 def outcome_of(drain: Rehearsed, run: str = RUN) -> Outcome:
-    view = RunView(
+    view = RunReport(
         run,
         RecordView(drain.record, drain.cluster, {"nodegroup": ["blue"]}),
         BEGAN,
@@ -117,7 +116,7 @@ def outcome_of(drain: Rehearsed, run: str = RUN) -> Outcome:
         drain.stopped,
         reached_by=("--context", "demo"),
     )
-    return Outcome(table.verdict(view), table.against_plan(view), view, bad=view.outcome is not Came.DONE)
+    return Outcome(verdict(view), against_plan(view), view, bad=view.outcome is not Came.DONE)
 
 
 class ScriptedDesk:

@@ -96,7 +96,7 @@ async def check_page(page: str, name: str, show: Show) -> None:
         check_picture(PICTURED[f"{page}-{name}"], show.app)
 
 
-QUICK = {("run", "120x36"), ("run-menu", "80x24"), ("run", "ascii")}
+QUICK = {("run", "120x36"), ("run-menu", "80x24")}
 """One of each size; the long tests have the others."""
 CASES = [
     pytest.param(page, name, marks=[] if (page, name) in QUICK else [pytest.mark.long])

@@ -3,6 +3,5 @@
 Belongs here: columns and cells as upstream's pkg/printers/internalversion/printers.go prints them, ages included.
 Never here: HTTP, storage, a clock (the moment is a parameter), and how wide a terminal is.
 
-Names, types, formats and priorities of columns are upstream's. So are descriptions that were recorded (nodes, pods,
-name, age); the others are our own words, since no client shows them.
+Names, formats and priorities of columns are upstream's.
 """

@@ -1,109 +1,48 @@
-"""Namespaces, configuration, accounts, leases, classes of priority, quotas."""
+"""Nodes, events, volumes, services, and what else the tool reads."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
 from kubectl_eksdoc.embedded.api.tables import fields
-from kubectl_eksdoc.embedded.api.tables.columns import (
+from kubectl_eksdoc.embedded.api.tables.fields import (
     AGE,
     NAME,
-    NAME_DESCRIPTION,
-    Cells,
+    NONE,
+    UNKNOWN,
     Column,
-    Printer,
-    boolean,
-    integer,
+    a_few,
+    column,
+    condition,
+    count_column,
+    going,
+    labels,
+    listed,
+    mapped,
+    name,
+    number,
+    number_column,
+    text,
+    text_column,
     wide,
 )
-from kubectl_eksdoc.embedded.api.tables.fields import NONE, age, condition, going, listed, mapped, name, number, text
 from kubectl_eksdoc.model.api_objects import Doc, at
 
-
-def _namespace(namespace: Doc, now: datetime) -> Cells:
-    return [name(namespace), text(namespace, "status", "phase"), age(namespace, now)]
-
-
-def _config_map(config_map: Doc, now: datetime) -> Cells:
-    return [
-        name(config_map),
-        len(mapped(config_map, "data")) + len(mapped(config_map, "binaryData")),
-        age(config_map, now),
-    ]
-
-
-def _secret(secret: Doc, now: datetime) -> Cells:
-    return [name(secret), text(secret, "type"), len(mapped(secret, "data")), age(secret, now)]
-
-
-def _service_account(account: Doc, now: datetime) -> Cells:
-    return [name(account), age(account, now)]
-
-
-def _lease(lease: Doc, now: datetime) -> Cells:
-    return [name(lease), text(lease, "spec", "holderIdentity"), age(lease, now)]
-
-
-def _priority_class(priority_class: Doc, now: datetime) -> Cells:
-    return [
-        name(priority_class),
-        number(priority_class, "value"),
-        bool(priority_class.get("globalDefault")),
-        age(priority_class, now),
-        text(priority_class, "preemptionPolicy"),
-    ]
-
-
-def _runtime_class(runtime_class: Doc, now: datetime) -> Cells:
-    return [name(runtime_class), text(runtime_class, "handler"), age(runtime_class, now)]
-
-
-def _quota(quota: Doc, now: datetime) -> Cells:
-    hard, used = mapped(quota, "status", "hard"), mapped(quota, "status", "used")
-    shown = {resource: f"{resource}: {used.get(resource, 0)}/{hard[resource]}" for resource in sorted(hard)}
-    limits = [part for resource, part in shown.items() if resource.startswith("limits.")]
-    requests = [part for resource, part in shown.items() if not resource.startswith("limits.")]
-    return [name(quota), ", ".join(requests), ", ".join(limits), age(quota, now)]
-
-
-def _component(component: Doc, _: datetime) -> Cells:
-    found = (c for c in component.get("conditions") or () if c.get("type") == "Healthy")
-    healthy = next(found, None)
-    word = "Unknown" if healthy is None else "Healthy" if at(healthy, "status") == "True" else "Unhealthy"
-    return [name(component), word, text(healthy or {}, "message"), text(healthy or {}, "error")]
-
-
-NAMESPACES = Printer((NAME, Column("Status", "Whether it is active or terminating"), AGE), _namespace)
-CONFIG_MAPS = Printer((NAME, Column("Data", "How many entries it has"), AGE), _config_map)
-SECRETS = Printer(
-    (NAME, Column("Type", "What kind of secret it is"), Column("Data", "How many entries it has"), AGE), _secret
+NAMESPACES = (NAME, text_column("Status", "status.phase"), AGE)
+CONFIG_MAPS = (
+    NAME,
+    column("Data", lambda d: len(mapped(d, "data")) + len(mapped(d, "binaryData")), "integer"),
+    AGE,
 )
-SERVICE_ACCOUNTS = Printer((NAME, AGE), _service_account)
-LEASES = Printer((NAME, Column("Holder", "Who holds the lease"), AGE), _lease)
-PRIORITY_CLASSES = Printer(
-    (
-        NAME,
-        integer("Value", "The priority of its pods"),
-        boolean("Global-Default", "Whether pods without a class get this one"),
-        AGE,
-        Column("PreemptionPolicy", "Whether its pods push out others"),
-    ),
-    _priority_class,
+LEASES = (NAME, text_column("Holder", "spec.holderIdentity"), AGE)
+PRIORITY_CLASSES = (
+    NAME,
+    number_column("Value", "value"),
+    column("Global-Default", lambda d: bool(d.get("globalDefault")), "boolean"),
+    AGE,
+    text_column("PreemptionPolicy", "preemptionPolicy"),
 )
-RUNTIME_CLASSES = Printer((NAME, Column("Handler", "What runs its pods"), AGE), _runtime_class)
-QUOTAS = Printer(
-    (NAME, Column("Request", "Requests, and counts: used of allowed"), Column("Limit", "Limits: used of allowed"), AGE),
-    _quota,
-)
-COMPONENTS = Printer(
-    (
-        NAME,
-        Column("Status", "Whether the component is healthy"),
-        Column("Message", "What it says"),
-        Column("Error", "What went wrong"),
-    ),
-    _component,
-)
+WEBHOOKS = (NAME, count_column("Webhooks", "webhooks"), AGE)
 
 
 # Nodes: ready or not, cordoned or not, and what their kubelets report.
@@ -130,76 +69,38 @@ def _address(node: Doc, kind: str) -> str:
     return next((text(a, "address") for a in found), NONE)
 
 
-def _cells(node: Doc, now: datetime) -> Cells:
+def _kernel(node: Doc) -> str:
     info = mapped(node, "status", "nodeInfo")
-    architecture = text(info, "architecture")
-    kernel = text(info, "kernelVersion") or fields.UNKNOWN
-    return [
-        name(node),
-        _status(node),
-        _roles(node),
-        fields.age(node, now),
-        text(info, "kubeletVersion"),
-        _address(node, "InternalIP"),
-        _address(node, "ExternalIP"),
-        text(info, "osImage") or fields.UNKNOWN,
-        f"{kernel} ({architecture})" if architecture else kernel,
-        text(info, "containerRuntimeVersion") or fields.UNKNOWN,
-    ]
+    kernel, architecture = text(info, "kernelVersion") or UNKNOWN, text(info, "architecture")
+    return f"{kernel} ({architecture})" if architecture else kernel
 
 
-_ADDRESSES = (
-    "List of addresses reachable to the node. Queried from cloud provider, if available. More info: "
-    "https://kubernetes.io/docs/reference/node/node-status/#addresses Note: This field is declared as mergeable, but "
-    "the merge key is not sufficiently unique, which can cause data corruption when it is merged. Callers should "
-    "instead use a full-replacement patch. See https://pr.k8s.io/79391 for an example. Consumers should assume that "
-    "addresses can change during the lifetime of a Node. However, there are some exceptions where this may not be "
-    "possible, such as Pods that inherit a Node's address in its own status or consumers of the downward API "
-    "(status.hostIP)."
-)
-
-NODES = Printer(
-    (
-        NAME,
-        Column("Status", "The status of the node"),
-        Column("Roles", "The roles of the node"),
-        AGE,
-        Column("Version", "Kubelet Version reported by the node."),
-        wide("Internal-IP", _ADDRESSES),
-        wide("External-IP", _ADDRESSES),
-        wide("OS-Image", "OS Image reported by the node from /etc/os-release (e.g. Debian GNU/Linux 7 (wheezy))."),
-        wide("Kernel-Version", "Kernel Version reported by the node from 'uname -r' (e.g. 3.16.0-0.bpo.4-amd64)."),
-        wide(
-            "Container-Runtime",
-            "ContainerRuntime Version reported by the node through runtime remote API (e.g. containerd://1.4.2).",
-        ),
-    ),
-    _cells,
+NODES = (
+    NAME,
+    column("Status", _status),
+    column("Roles", _roles),
+    AGE,
+    text_column("Version", "status.nodeInfo.kubeletVersion"),
+    wide(column("Internal-IP", lambda node: _address(node, "InternalIP"))),
+    wide(column("External-IP", lambda node: _address(node, "ExternalIP"))),
+    wide(text_column("OS-Image", "status.nodeInfo.osImage", UNKNOWN)),
+    wide(column("Kernel-Version", _kernel)),
+    wide(text_column("Container-Runtime", "status.nodeInfo.containerRuntimeVersion", UNKNOWN)),
 )
 
 
-# Events, in the form of the core group and in that of events.k8s.io, which says the same in other words.
+# Events.
 
 
-_CORE_NAMES = {
-    "regarding": "involvedObject",
-    "note": "message",
-    "reportingController": "reportingComponent",
-    "deprecatedFirstTimestamp": "firstTimestamp",
-    "deprecatedLastTimestamp": "lastTimestamp",
-    "deprecatedCount": "count",
-    "deprecatedSource": "source",
-}
+def _first_seen(event: Doc, now: datetime) -> str:
+    return fields.since(event.get("firstTimestamp") or event.get("eventTime"), now)
 
 
-def _seen(event: Doc, now: datetime) -> tuple[str, str, int]:
-    """When first, when last, and how often; a series goes before everything else, and no count means once."""
-    first = fields.since(event.get("firstTimestamp") or event.get("eventTime"), now)
-    last = fields.since(event["lastTimestamp"], now) if event.get("lastTimestamp") else first
-    series = event.get("series")
-    if series is not None:
-        return first, fields.since(series.get("lastObservedTime"), now), number(series, "count")
-    return first, last, number(event, "count") or 1
+def _last_seen(event: Doc, now: datetime) -> str:
+    """A series goes before everything else."""
+    if event.get("series") is not None:
+        return fields.since(event["series"].get("lastObservedTime"), now)
+    return fields.since(event["lastTimestamp"], now) if event.get("lastTimestamp") else _first_seen(event, now)
 
 
 def _source(event: Doc) -> str:
@@ -208,39 +109,22 @@ def _source(event: Doc) -> str:
     return f"{component}, {instance}" if instance else component
 
 
-def _events_cells(event: Doc, now: datetime) -> Cells:
-    event = {_CORE_NAMES.get(key, key): value for key, value in event.items()}
-    first, last, count = _seen(event, now)
-    involved = at(event, "involvedObject") or {}
-    target = text(involved, "kind").lower()
-    return [
-        last,
-        text(event, "type"),
-        text(event, "reason"),
-        f"{target}/{involved['name']}" if involved.get("name") else target,
-        text(involved, "fieldPath"),
-        _source(event),
-        text(event, "message").strip(),
-        first,
-        count,
-        name(event),
-    ]
+def _involved(event: Doc) -> str:
+    kind, named = (text(event, "involvedObject", field) for field in ("kind", "name"))
+    return f"{kind.lower()}/{named}" if named else kind.lower()
 
 
-EVENTS = Printer(
-    (
-        Column("Last Seen", "When it happened last"),
-        Column("Type", "Normal or Warning"),
-        Column("Reason", "Why, in one word"),
-        Column("Object", "What it happened to"),
-        wide("Subobject", "Which part of that"),
-        wide("Source", "Reporting component"),
-        Column("Message", "What happened"),
-        wide("First Seen", "When it happened first"),
-        wide("Count", "How often it happened"),
-        Column("Name", NAME_DESCRIPTION, format="name", priority=1),
-    ),
-    _events_cells,
+EVENTS = (
+    Column("Last Seen", _last_seen),
+    text_column("Type", "type"),
+    text_column("Reason", "reason"),
+    column("Object", _involved),
+    wide(text_column("Subobject", "involvedObject.fieldPath")),
+    wide(column("Source", _source)),
+    column("Message", lambda event: text(event, "message").strip()),
+    wide(Column("First Seen", _first_seen)),
+    wide(column("Count", lambda event: number(event, "series", "count") or number(event, "count") or 1)),
+    wide(NAME),
 )
 
 
@@ -268,149 +152,123 @@ def _phase(document: Doc) -> str:
     return "Terminating" if going(document) else text(document, "status", "phase")
 
 
-def _volume(volume: Doc, now: datetime) -> Cells:
+def _claimed_by(volume: Doc) -> str:
     claim = at(volume, "spec", "claimRef")
-    return [
-        name(volume),
-        text(volume, "spec", "capacity", "storage") or "0",
-        _modes(listed(volume, "spec", "accessModes")),
-        text(volume, "spec", "persistentVolumeReclaimPolicy"),
-        _phase(volume),
-        "" if claim is None else f"{text(claim, 'namespace')}/{text(claim, 'name')}",
-        _class(volume),
-        text(volume, "spec", "volumeAttributesClassName") or _UNSET,
-        text(volume, "status", "reason"),
-        age(volume, now),
-        text(volume, "spec", "volumeMode") or _UNSET,
-    ]
+    return "" if claim is None else f"{text(claim, 'namespace')}/{text(claim, 'name')}"
 
 
-def _claim(claim: Doc, now: datetime) -> Cells:
-    bound = text(claim, "spec", "volumeName")
-    return [
-        name(claim),
-        _phase(claim),
-        bound,
-        (text(claim, "status", "capacity", "storage") or "0") if bound else "",
-        _modes(listed(claim, "status", "accessModes")) if bound else "",
-        _class(claim),
-        text(claim, "spec", "volumeAttributesClassName") or _UNSET,
-        age(claim, now),
-        text(claim, "spec", "volumeMode") or _UNSET,
-    ]
+def _bound_capacity(claim: Doc) -> str:
+    return (text(claim, "status", "capacity", "storage") or "0") if text(claim, "spec", "volumeName") else ""
 
 
-def _storage_class(storage_class: Doc, now: datetime) -> Cells:
+def _bound_modes(claim: Doc) -> str:
+    return _modes(listed(claim, "status", "accessModes")) if text(claim, "spec", "volumeName") else ""
+
+
+def _class_name(storage_class: Doc) -> str:
     """Every class that is annotated as the default is marked; later servers mark the one that is used."""
     annotations = mapped(storage_class, "metadata", "annotations")
     default = any(annotations.get(key) == "true" for key in _DEFAULT_CLASS)
-    return [
-        f"{name(storage_class)} (default)" if default else name(storage_class),
-        text(storage_class, "provisioner"),
-        text(storage_class, "reclaimPolicy") or "Delete",
-        text(storage_class, "volumeBindingMode") or "Immediate",
-        bool(storage_class.get("allowVolumeExpansion")),
-        age(storage_class, now),
-    ]
+    return f"{name(storage_class)} (default)" if default else name(storage_class)
 
 
-def _csi_node(csi_node: Doc, now: datetime) -> Cells:
-    return [name(csi_node), len(listed(csi_node, "spec", "drivers")), age(csi_node, now)]
+_CLASS = column("StorageClass", _class)
+_ATTRIBUTES = text_column("VolumeAttributesClass", "spec.volumeAttributesClassName", _UNSET)
+_VOLUME_MODE = wide(text_column("VolumeMode", "spec.volumeMode", _UNSET))
 
-
-def _csi_driver(driver: Doc, now: datetime) -> Cells:
-    attach, requests = at(driver, "spec", "attachRequired"), at(driver, "spec", "tokenRequests")
-    return [
-        name(driver),
-        True if attach is None else attach,
-        bool(at(driver, "spec", "podInfoOnMount")),
-        bool(at(driver, "spec", "storageCapacity")),
-        _UNSET if requests is None else ",".join(text(one, "audience") for one in requests),
-        bool(at(driver, "spec", "requiresRepublish")),
-        ",".join(listed(driver, "spec", "volumeLifecycleModes")) or NONE,
-        age(driver, now),
-    ]
-
-
-def _attachment(attachment: Doc, now: datetime) -> Cells:
-    return [
-        name(attachment),
-        text(attachment, "spec", "attacher"),
-        text(attachment, "spec", "source", "persistentVolumeName"),
-        text(attachment, "spec", "nodeName"),
-        bool(at(attachment, "status", "attached")),
-        age(attachment, now),
-    ]
-
-
-_CLASS = Column("StorageClass", "Its storage class")
-_ATTRIBUTES = Column("VolumeAttributesClass", "Its volume attributes class")
-_VOLUME_MODE = wide("VolumeMode", "Whether it is a file system or a block device")
-_ACCESS_MODES = Column("Access Modes", "How nodes may mount it")
-
-VOLUMES = Printer(
-    (
-        NAME,
-        Column("Capacity", "How much it holds"),
-        _ACCESS_MODES,
-        Column("Reclaim Policy", "Reclaim policy of the volume"),
-        Column("Status", "Whether it is bound, available, released or failed"),
-        Column("Claim", "The claim it is bound to"),
-        _CLASS,
-        _ATTRIBUTES,
-        Column("Reason", "Why it failed"),
-        AGE,
-        _VOLUME_MODE,
-    ),
-    _volume,
+VOLUMES = (
+    NAME,
+    text_column("Capacity", "spec.capacity.storage", "0"),
+    column("Access Modes", lambda volume: _modes(listed(volume, "spec", "accessModes"))),
+    text_column("Reclaim Policy", "spec.persistentVolumeReclaimPolicy"),
+    column("Status", _phase),
+    column("Claim", _claimed_by),
+    _CLASS,
+    _ATTRIBUTES,
+    text_column("Reason", "status.reason"),
+    AGE,
+    _VOLUME_MODE,
 )
-CLAIMS = Printer(
-    (
-        NAME,
-        Column("Status", "Whether it is bound, pending or lost"),
-        Column("Volume", "The volume it is bound to"),
-        Column("Capacity", "How much that holds"),
-        _ACCESS_MODES,
-        _CLASS,
-        _ATTRIBUTES,
-        AGE,
-        _VOLUME_MODE,
-    ),
-    _claim,
+CLAIMS = (
+    NAME,
+    column("Status", _phase),
+    text_column("Volume", "spec.volumeName"),
+    column("Capacity", _bound_capacity),
+    column("Access Modes", _bound_modes),
+    _CLASS,
+    _ATTRIBUTES,
+    AGE,
+    _VOLUME_MODE,
 )
-STORAGE_CLASSES = Printer(
-    (
-        NAME,
-        Column("Provisioner", "Who makes its volumes"),
-        Column("ReclaimPolicy", "Reclaim policy of its volumes"),
-        Column("VolumeBindingMode", "When volumes are made and bound"),
-        Column("AllowVolumeExpansion", "Whether its volumes can grow"),
-        AGE,
-    ),
-    _storage_class,
+STORAGE_CLASSES = (
+    Column("Name", lambda storage_class, _: _class_name(storage_class), format="name"),
+    text_column("Provisioner", "provisioner"),
+    text_column("ReclaimPolicy", "reclaimPolicy", "Delete"),
+    text_column("VolumeBindingMode", "volumeBindingMode", "Immediate"),
+    column("AllowVolumeExpansion", lambda d: bool(d.get("allowVolumeExpansion")), "boolean"),
+    AGE,
 )
-CSI_NODES = Printer((NAME, integer("Drivers", "How many CSI drivers the node has"), AGE), _csi_node)
-CSI_DRIVERS = Printer(
-    (
-        NAME,
-        boolean("AttachRequired", "Whether volumes must be attached"),
-        boolean("PodInfoOnMount", "Whether the driver gets pod information"),
-        boolean("StorageCapacity", "Whether the driver reports what is left"),
-        Column("TokenRequests", "The audiences of the tokens the driver gets"),
-        boolean("RequiresRepublish", "Whether volumes are published again and again"),
-        Column("Modes", "The kinds of volumes the driver makes"),
-        AGE,
-    ),
-    _csi_driver,
+CSI_NODES = (NAME, count_column("Drivers", "spec.drivers"), AGE)
+VOLUME_ATTACHMENTS = (
+    NAME,
+    text_column("Attacher", "spec.attacher"),
+    text_column("PV", "spec.source.persistentVolumeName"),
+    text_column("Node", "spec.nodeName"),
+    column("Attached", lambda d: bool(at(d, "status", "attached")), "boolean"),
+    AGE,
 )
-VOLUME_ATTACHMENTS = Printer(
-    (
-        NAME,
-        Column("Attacher", "Which driver attaches the volume", format="name"),
-        Column("PV", "The volume"),
-        Column("Node", "The node it is attached to"),
-        boolean("Attached", "Whether it is attached"),
-        AGE,
-    ),
-    _attachment,
+
+
+# Services and their endpoints.
+
+
+def _balancers(found: Doc) -> str:
+    """The addresses of a load balancer; whole, since a server makes its tables for ``-o wide``."""
+    ingress = listed(found, "status", "loadBalancer", "ingress")
+    return ",".join(sorted({text(one, "ip") or text(one, "hostname") for one in ingress} - {""}))
+
+
+def _external(service: Doc) -> str:
+    kind, own = text(service, "spec", "type"), ",".join(listed(service, "spec", "externalIPs"))
+    if kind in ("ClusterIP", "NodePort"):
+        return own or NONE
+    if kind == "LoadBalancer":
+        return ",".join(filter(None, (_balancers(service), own))) or "<pending>"
+    return text(service, "spec", "externalName") if kind == "ExternalName" else "<unknown>"
+
+
+def _port(port: Doc) -> str:
+    where = f"{text(port, 'port')}:{port['nodePort']}" if port.get("nodePort") else text(port, "port")
+    return f"{where}/{port.get('protocol') or 'TCP'}"
+
+
+def _first_address(service: Doc) -> str:
+    return next(iter(listed(service, "spec", "clusterIPs")), text(service, "spec", "clusterIP")) or NONE
+
+
+def _slice_ports(endpoint_slice: Doc) -> str:
+    found = [text(port, "port") or text(port, "name") or "*" for port in listed(endpoint_slice, "ports")]
+    return a_few(found, len(found)) or _UNSET
+
+
+def _slice_addresses(endpoint_slice: Doc) -> str:
+    found = [address for each in listed(endpoint_slice, "endpoints") for address in listed(each, "addresses")]
+    return a_few(found, len(found)) or _UNSET
+
+
+SERVICES = (
+    NAME,
+    text_column("Type", "spec.type"),
+    column("Cluster-IP", _first_address),
+    column("External-IP", _external),
+    column("Port(s)", lambda service: ",".join(map(_port, listed(service, "spec", "ports"))) or NONE),
+    AGE,
+    wide(column("Selector", lambda service: labels(mapped(service, "spec", "selector")))),
+)
+ENDPOINT_SLICES = (
+    NAME,
+    text_column("AddressType", "addressType"),
+    column("Ports", _slice_ports),
+    column("Endpoints", _slice_addresses),
+    AGE,
 )

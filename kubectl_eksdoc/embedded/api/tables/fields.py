@@ -1,12 +1,62 @@
-"""Fields of documents as printers read them: what is absent is what Go has for it, an empty text, 0 or nothing."""
+"""Columns of a table, and the fields of documents that they show: what is absent is what Go has for it, an empty text,
+0 or nothing."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 
 from kubectl_eksdoc.model.api_objects import Doc, at
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`cell` gives a string, a whole number, a truth value, or None. Only ``-o wide`` shows what has a `priority`."""
+
+    name: str
+    cell: Callable[[Doc, datetime], Any]
+    type: str = "string"
+    format: str = ""
+    priority: int = 0
+
+    def document(self) -> Doc:
+        """Without a description, which no client shows."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "format": self.format,
+            "description": "",
+            "priority": self.priority,
+        }
+
+
+Columns = tuple[Column, ...]
+
+
+def wide(column: Column) -> Column:
+    return replace(column, priority=1)
+
+
+def column(name: str, say: Callable[[Doc], Any], type_: str = "string") -> Column:
+    return Column(name, lambda document, _: say(document), type_)
+
+
+def text_column(name: str, path: str, missing: str = "") -> Column:
+    """The text at a path like ``spec.nodeName``."""
+    steps = path.split(".")
+    return column(name, lambda document: text(document, *steps) or missing)
+
+
+def number_column(name: str, path: str) -> Column:
+    return column(name, lambda document: number(document, *path.split(".")), "integer")
+
+
+def count_column(name: str, path: str) -> Column:
+    """How many items the list at `path` has."""
+    return column(name, lambda document: len(listed(document, *path.split("."))), "integer")
 
 
 def name(document: Doc) -> str:
@@ -146,6 +196,15 @@ def _expression(expression: Doc) -> str:
     return f"!{key}" if operator == "DoesNotExist" else str(key)
 
 
-def containers(found: list[Doc]) -> list[str]:
-    """Two cells: the names and the images of a template's containers."""
-    return [",".join(str(c.get(field) or "") for c in found) for field in ("name", "image")]
+NAME = Column("Name", lambda document, _: name(document), format="name")
+AGE = Column("Age", age)
+CONTAINERS_AND_IMAGES = tuple(
+    wide(column(title, lambda document, field=field: _of_containers(document, field)))  # type: ignore[misc]
+    for title, field in (("Containers", "name"), ("Images", "image"))
+)
+SELECTOR = wide(column("Selector", lambda document: selector(at(document, "spec", "selector")) or NONE))
+
+
+def _of_containers(document: Doc, field: str) -> str:
+    found = listed(document, "spec", "template", "spec", "containers")
+    return ",".join(str(container.get(field) or "") for container in found)

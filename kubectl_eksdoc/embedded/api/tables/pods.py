@@ -7,8 +7,21 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from kubectl_eksdoc.embedded.api.tables import fields
-from kubectl_eksdoc.embedded.api.tables.columns import AGE, NAME, Cells, Column, Printer, wide
-from kubectl_eksdoc.embedded.api.tables.fields import NONE, condition, going, is_true, listed, name, number, text
+from kubectl_eksdoc.embedded.api.tables.fields import (
+    AGE,
+    NAME,
+    NONE,
+    Column,
+    column,
+    condition,
+    going,
+    is_true,
+    listed,
+    number,
+    text,
+    text_column,
+    wide,
+)
 from kubectl_eksdoc.model.api_objects import Doc, at
 
 _NEVER = datetime.min.replace(tzinfo=timezone.utc)
@@ -150,22 +163,11 @@ def _addresses(pod: Doc) -> Iterator[str]:
     yield text(pod, "status", "podIP")
 
 
-def _cells(pod: Doc, now: datetime) -> Cells:
-    progress = _progress(pod)
-    return [
-        name(pod),
-        f"{progress.ready}/{len(listed(pod, 'spec', 'containers')) + len(_sidecars(pod))}",
-        status(pod),
-        progress.restarts.cell(now),
-        fields.age(pod, now),
-        next(_addresses(pod)) or NONE,
-        text(pod, "spec", "nodeName") or NONE,
-        text(pod, "status", "nominatedNodeName") or NONE,
-        _gates(pod),
-    ]
+def _ready(pod: Doc) -> str:
+    return f"{_progress(pod).ready}/{len(listed(pod, 'spec', 'containers')) + len(_sidecars(pod))}"
 
 
-def _conditions(pod: Doc) -> list[Doc]:
+def conditions(pod: Doc) -> list[Doc]:
     """Says of a pod that ended that it did: clients may show it less."""
     messages = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}
     phase = text(pod, "status", "phase")
@@ -174,45 +176,14 @@ def _conditions(pod: Doc) -> list[Doc]:
     return [{"type": "Completed", "status": "True", "reason": phase, "message": messages[phase]}]
 
 
-PODS = Printer(
-    (
-        NAME,
-        Column("Ready", "The aggregate readiness state of this pod for accepting traffic."),
-        Column("Status", "The aggregate status of the containers in this pod."),
-        Column(
-            "Restarts",
-            "The number of times the containers in this pod have been restarted and when the last container in this "
-            "pod has restarted.",
-        ),
-        AGE,
-        wide(
-            "IP",
-            "podIP address allocated to the pod. Routable at least within the cluster. Empty if not yet allocated.",
-        ),
-        wide(
-            "Node",
-            "NodeName indicates in which node this pod is scheduled. If empty, this pod is a candidate for scheduling "
-            "by the scheduler defined in schedulerName. Once this field is set, the kubelet for this node becomes "
-            "responsible for the lifecycle of this pod. This field should not be used to express a desire for the pod "
-            "to be scheduled on a specific node. "
-            "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#nodename",
-        ),
-        wide(
-            "Nominated Node",
-            "nominatedNodeName is set only when this pod preempts other pods on the node, but it cannot be scheduled "
-            "right away as preemption victims receive their graceful termination periods. This field does not "
-            "guarantee that the pod will be scheduled on this node. Scheduler may decide to place the pod elsewhere if "
-            "other nodes become available sooner. Scheduler may also decide to give the resources on this node to a "
-            "higher priority pod that is created after preemption. As a result, this field may be different than "
-            "PodSpec.nodeName when the pod is scheduled.",
-        ),
-        wide(
-            "Readiness Gates",
-            "If specified, all readiness gates will be evaluated for pod readiness. A pod is ready when all its "
-            "containers are ready AND all conditions specified in the readiness gates have status equal to "
-            '"True" More info: https://git.k8s.io/enhancements/keps/sig-network/580-pod-readiness-gates',
-        ),
-    ),
-    _cells,
-    _conditions,
+PODS = (
+    NAME,
+    column("Ready", _ready),
+    column("Status", status),
+    Column("Restarts", lambda pod, now: _progress(pod).restarts.cell(now)),
+    AGE,
+    wide(column("IP", lambda pod: next(_addresses(pod)) or NONE)),
+    wide(text_column("Node", "spec.nodeName", NONE)),
+    wide(text_column("Nominated Node", "status.nominatedNodeName", NONE)),
+    wide(column("Readiness Gates", _gates)),
 )

@@ -8,77 +8,46 @@ from typing import Literal
 
 from kubectl_eksdoc.embedded.api.catalogue import PARTIAL, PARTIAL_LIST, TABLE
 from kubectl_eksdoc.embedded.api.resources import Served
-from kubectl_eksdoc.embedded.api.tables import cluster, custom, network, pods, workloads
-from kubectl_eksdoc.embedded.api.tables.columns import CREATED_DESCRIPTION, NAME, Cells, Column, Printer
-from kubectl_eksdoc.embedded.api.tables.fields import name, text
+from kubectl_eksdoc.embedded.api.tables import cluster, pods, workloads
+from kubectl_eksdoc.embedded.api.tables.fields import AGE, NAME, Column, Columns, text
 from kubectl_eksdoc.model.api_objects import Doc
 
-# Which printer shows which resource; what has none of its own is shown by name and creation.
-
-
-def _created(document: Doc, _: datetime) -> Cells:
-    return [name(document), text(document, "metadata", "creationTimestamp")]
-
-
-_CREATED_AT = Printer((NAME, Column("Created At", CREATED_DESCRIPTION, type="date")), _created)
-"""The default of apiserver (registry/rest/table.go): roles and CustomResourceDefinitions have no other."""
-
-_RBAC = "rbac.authorization.k8s.io"
-_ADMISSION = "admissionregistration.k8s.io"
-
-_PRINTERS: dict[tuple[str, str], Printer] = {
-    ("", "componentstatuses"): cluster.COMPONENTS,
-    ("", "configmaps"): cluster.CONFIG_MAPS,
-    ("", "endpoints"): network.ENDPOINTS,
-    ("", "events"): cluster.EVENTS,
-    ("events.k8s.io", "events"): cluster.EVENTS,
-    ("", "namespaces"): cluster.NAMESPACES,
-    ("", "nodes"): cluster.NODES,
-    ("", "persistentvolumeclaims"): cluster.CLAIMS,
-    ("", "persistentvolumes"): cluster.VOLUMES,
-    ("", "pods"): pods.PODS,
-    ("", "replicationcontrollers"): workloads.REPLICATION_CONTROLLERS,
-    ("", "resourcequotas"): cluster.QUOTAS,
-    ("", "secrets"): cluster.SECRETS,
-    ("", "serviceaccounts"): cluster.SERVICE_ACCOUNTS,
-    ("", "services"): network.SERVICES,
-    ("apps", "controllerrevisions"): workloads.CONTROLLER_REVISIONS,
-    ("apps", "daemonsets"): workloads.DAEMON_SETS,
-    ("apps", "deployments"): workloads.DEPLOYMENTS,
-    ("apps", "replicasets"): workloads.REPLICA_SETS,
-    ("apps", "statefulsets"): workloads.STATEFUL_SETS,
-    ("autoscaling", "horizontalpodautoscalers"): workloads.AUTOSCALERS,
-    ("batch", "cronjobs"): workloads.CRON_JOBS,
-    ("batch", "jobs"): workloads.JOBS,
-    ("coordination.k8s.io", "leases"): cluster.LEASES,
-    ("discovery.k8s.io", "endpointslices"): network.ENDPOINT_SLICES,
-    ("networking.k8s.io", "ingressclasses"): network.INGRESS_CLASSES,
-    ("networking.k8s.io", "ingresses"): network.INGRESSES,
-    ("networking.k8s.io", "networkpolicies"): network.NETWORK_POLICIES,
-    ("node.k8s.io", "runtimeclasses"): cluster.RUNTIME_CLASSES,
-    ("policy", "poddisruptionbudgets"): workloads.BUDGETS,
-    (_RBAC, "clusterrolebindings"): network.BINDINGS,
-    (_RBAC, "rolebindings"): network.BINDINGS,
-    ("scheduling.k8s.io", "priorityclasses"): cluster.PRIORITY_CLASSES,
-    ("storage.k8s.io", "csidrivers"): cluster.CSI_DRIVERS,
-    ("storage.k8s.io", "csinodes"): cluster.CSI_NODES,
-    ("storage.k8s.io", "storageclasses"): cluster.STORAGE_CLASSES,
-    ("storage.k8s.io", "volumeattachments"): cluster.VOLUME_ATTACHMENTS,
-    ("apiregistration.k8s.io", "apiservices"): network.API_SERVICES,
-    (_ADMISSION, "mutatingadmissionpolicies"): network.MUTATING_POLICIES,
-    (_ADMISSION, "mutatingadmissionpolicybindings"): network.POLICY_BINDINGS,
-    (_ADMISSION, "mutatingwebhookconfigurations"): network.WEBHOOKS,
-    (_ADMISSION, "validatingadmissionpolicies"): network.VALIDATING_POLICIES,
-    (_ADMISSION, "validatingadmissionpolicybindings"): network.POLICY_BINDINGS,
-    (_ADMISSION, "validatingwebhookconfigurations"): network.WEBHOOKS,
+_COLUMNS: dict[str, Columns] = {
+    "configmaps": cluster.CONFIG_MAPS,
+    "events": cluster.EVENTS,
+    "namespaces": cluster.NAMESPACES,
+    "nodes": cluster.NODES,
+    "persistentvolumeclaims": cluster.CLAIMS,
+    "persistentvolumes": cluster.VOLUMES,
+    "pods": pods.PODS,
+    "replicationcontrollers": workloads.REPLICATION_CONTROLLERS,
+    "serviceaccounts": (NAME, AGE),
+    "services": cluster.SERVICES,
+    "daemonsets.apps": workloads.DAEMON_SETS,
+    "deployments.apps": workloads.DEPLOYMENTS,
+    "replicasets.apps": workloads.REPLICA_SETS,
+    "statefulsets.apps": workloads.STATEFUL_SETS,
+    "horizontalpodautoscalers.autoscaling": workloads.AUTOSCALERS,
+    "jobs.batch": workloads.JOBS,
+    "leases.coordination.k8s.io": cluster.LEASES,
+    "endpointslices.discovery.k8s.io": cluster.ENDPOINT_SLICES,
+    "poddisruptionbudgets.policy": workloads.BUDGETS,
+    "priorityclasses.scheduling.k8s.io": cluster.PRIORITY_CLASSES,
+    "csinodes.storage.k8s.io": cluster.CSI_NODES,
+    "storageclasses.storage.k8s.io": cluster.STORAGE_CLASSES,
+    "volumeattachments.storage.k8s.io": cluster.VOLUME_ATTACHMENTS,
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io": cluster.WEBHOOKS,
+    "validatingwebhookconfigurations.admissionregistration.k8s.io": cluster.WEBHOOKS,
 }
+"""Of the kinds that the tool reads."""
+
+_CREATED_AT = (NAME, Column("Created At", lambda document, _: text(document, "metadata", "creationTimestamp"), "date"))
+"""The default of apiserver (registry/rest/table.go), as of roles and CustomResourceDefinitions."""
 
 
-def printer_of(served: Served) -> Printer:
-    """What shows the objects of this resource."""
-    if served.custom:
-        return custom.printer(served)
-    return _PRINTERS.get((served.group, served.plural), _CREATED_AT)
+def _columns_of(served: Served) -> Columns:
+    """What a definition asks for is not evaluated: custom resources have their age."""
+    return (NAME, AGE) if served.custom else _COLUMNS.get(served.full_name, _CREATED_AT)
 
 
 # Objects without spec and status: PartialObjectMetadata, which tables hold and metadata informers ask for.
@@ -113,13 +82,13 @@ def table(
     object, whose own version the table then has. Without `headers` the columns are null: the second and later events
     of a watch have none (apiserver, endpoints/handlers/response.go).
     """
-    printer = printer_of(served)
+    columns = _columns_of(served)
     return {
         "kind": TABLE.kind,
         "apiVersion": TABLE.api_version,
         "metadata": _of_one(docs) if list_meta is None else list_meta,
-        "columnDefinitions": [column.document() for column in printer.columns] if headers else None,
-        "rows": [_row(printer, doc, now, include_object) for doc in docs],
+        "columnDefinitions": [column.document() for column in columns] if headers else None,
+        "rows": [_row(columns, doc, now, include_object) for doc in docs],
     }
 
 
@@ -128,11 +97,10 @@ def _of_one(docs: Sequence[Doc]) -> Doc:
     return {"resourceVersion": metadata["resourceVersion"]} if metadata.get("resourceVersion") else {}
 
 
-def _row(printer: Printer, doc: Doc, now: datetime, include_object: IncludeObject) -> Doc:
-    row: Doc = {"cells": printer.cells(doc, now)}
-    conditions = printer.conditions(doc)
-    if conditions:
-        row["conditions"] = conditions
+def _row(columns: Columns, doc: Doc, now: datetime, include_object: IncludeObject) -> Doc:
+    row: Doc = {"cells": [column.cell(doc, now) for column in columns]}
+    if columns is pods.PODS and (found := pods.conditions(doc)):
+        row["conditions"] = found
     return {**row, "object": _object(doc, include_object)}
 
 

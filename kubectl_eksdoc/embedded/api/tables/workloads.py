@@ -1,193 +1,75 @@
-"""Deployments, replica sets, stateful sets, daemon sets, replication controllers, revisions and budgets."""
+"""Workloads, jobs, budgets and autoscalers."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
 from kubectl_eksdoc.embedded.api.tables import fields
-from kubectl_eksdoc.embedded.api.tables.columns import (
-    AGE,
-    CONTAINERS,
-    IMAGES,
-    NAME,
-    SELECTOR,
-    Cells,
-    Column,
-    Printer,
-    boolean,
-    integer,
-)
 from kubectl_eksdoc.embedded.api.tables.fields import (
+    AGE,
+    CONTAINERS_AND_IMAGES,
+    NAME,
     NONE,
+    SELECTOR,
     UNKNOWN,
+    Column,
     a_few,
-    age,
-    containers,
+    column,
     going,
     is_true,
     labels,
     listed,
     mapped,
-    name,
     number,
-    selector,
+    number_column,
     text,
+    text_column,
+    wide,
 )
 from kubectl_eksdoc.model.api_objects import Doc, at
 
-
-def template_cells(workload: Doc) -> list[str]:
-    """Names and images of the pod template's containers."""
-    return containers(listed(workload, "spec", "template", "spec", "containers"))
-
-
-def selector_cell(workload: Doc) -> str:
-    return selector(at(workload, "spec", "selector")) or NONE
-
-
-def _ready(workload: Doc) -> str:
-    return f"{number(workload, 'status', 'readyReplicas')}/{number(workload, 'spec', 'replicas')}"
-
-
-def _deployment(deployment: Doc, now: datetime) -> Cells:
-    return [
-        name(deployment),
-        _ready(deployment),
-        number(deployment, "status", "updatedReplicas"),
-        number(deployment, "status", "availableReplicas"),
-        age(deployment, now),
-        *template_cells(deployment),
-        selector(at(deployment, "spec", "selector")),
-    ]
-
-
-def _counts(workload: Doc, now: datetime) -> Cells:
-    return [
-        name(workload),
-        number(workload, "spec", "replicas"),
-        number(workload, "status", "replicas"),
-        number(workload, "status", "readyReplicas"),
-        age(workload, now),
-        *template_cells(workload),
-    ]
-
-
-def _replica_set(replica_set: Doc, now: datetime) -> Cells:
-    return [*_counts(replica_set, now), selector_cell(replica_set)]
-
-
-def _replication_controller(controller: Doc, now: datetime) -> Cells:
-    return [*_counts(controller, now), labels(mapped(controller, "spec", "selector"))]
-
-
-def _stateful_set(stateful_set: Doc, now: datetime) -> Cells:
-    return [name(stateful_set), _ready(stateful_set), age(stateful_set, now), *template_cells(stateful_set)]
-
-
-def _daemon_set(daemon_set: Doc, now: datetime) -> Cells:
-    counts = (
-        "desiredNumberScheduled",
-        "currentNumberScheduled",
-        "numberReady",
-        "updatedNumberScheduled",
-        "numberAvailable",
-    )
-    return [
-        name(daemon_set),
-        *(number(daemon_set, "status", count) for count in counts),
-        labels(mapped(daemon_set, "spec", "template", "spec", "nodeSelector")),
-        age(daemon_set, now),
-        *template_cells(daemon_set),
-        selector_cell(daemon_set),
-    ]
-
-
-def _revision(revision: Doc, now: datetime) -> Cells:
-    owners = (o for o in listed(revision, "metadata", "ownerReferences") if o.get("controller"))
-    owner = next(owners, None)
-    return [
-        name(revision),
-        NONE if owner is None else _reference(owner),
-        number(revision, "revision"),
-        age(revision, now),
-    ]
-
-
-def _reference(owner: Doc) -> str:
-    """``daemonset.apps/aws-node``."""
-    group, _, _ = text(owner, "apiVersion").rpartition("/")
-    kind = f"{text(owner, 'kind')}.{group}" if group else text(owner, "kind")
-    return f"{kind.lower()}/{text(owner, 'name')}"
-
-
-def _budget(budget: Doc, now: datetime) -> Cells:
-    return [
-        name(budget),
-        text(budget, "spec", "minAvailable") or "N/A",
-        text(budget, "spec", "maxUnavailable") or "N/A",
-        number(budget, "status", "disruptionsAllowed"),
-        age(budget, now),
-    ]
-
-
-_READY = Column("Ready", "How many pods are ready, of how many are wanted")
-_DESIRED = integer("Desired", "How many pods are wanted")
-_CURRENT = integer("Current", "How many pods there are")
-_READY_COUNT = integer("Ready", "How many pods are ready")
-_TEMPLATE = (AGE, CONTAINERS, IMAGES)
-
-DEPLOYMENTS = Printer(
-    (
-        NAME,
-        _READY,
-        Column("Up-to-date", "How many pods have the present template"),
-        Column("Available", "How many pods are available"),
-        *_TEMPLATE,
-        SELECTOR,
-    ),
-    _deployment,
+_READY = column("Ready", lambda d: f"{number(d, 'status', 'readyReplicas')}/{number(d, 'spec', 'replicas')}")
+_TEMPLATE = (AGE, *CONTAINERS_AND_IMAGES)
+_COUNTS = (
+    NAME,
+    number_column("Desired", "spec.replicas"),
+    number_column("Current", "status.replicas"),
+    number_column("Ready", "status.readyReplicas"),
+    *_TEMPLATE,
 )
-REPLICA_SETS = Printer((NAME, _DESIRED, _CURRENT, _READY_COUNT, *_TEMPLATE, SELECTOR), _replica_set)
-REPLICATION_CONTROLLERS = Printer(
-    (NAME, _DESIRED, _CURRENT, _READY_COUNT, *_TEMPLATE, SELECTOR), _replication_controller
+
+DEPLOYMENTS = (
+    NAME,
+    _READY,
+    number_column("Up-to-date", "status.updatedReplicas"),
+    number_column("Available", "status.availableReplicas"),
+    *_TEMPLATE,
+    SELECTOR,
 )
-STATEFUL_SETS = Printer((NAME, _READY, *_TEMPLATE), _stateful_set)
-DAEMON_SETS = Printer(
-    (
-        NAME,
-        integer("Desired", "How many nodes should run the pod"),
-        integer("Current", "How many nodes that should run the pod do"),
-        integer("Ready", "How many of them are ready"),
-        integer("Up-to-date", "How many of them have the present template"),
-        integer("Available", "How many of them are available"),
-        Column("Node Selector", "The labels a node needs to run the pod"),
-        *_TEMPLATE,
-        SELECTOR,
-    ),
-    _daemon_set,
+REPLICA_SETS = (*_COUNTS, SELECTOR)
+REPLICATION_CONTROLLERS = (*_COUNTS, wide(column("Selector", lambda d: labels(mapped(d, "spec", "selector")))))
+STATEFUL_SETS = (NAME, _READY, *_TEMPLATE)
+DAEMON_SETS = (
+    NAME,
+    number_column("Desired", "status.desiredNumberScheduled"),
+    number_column("Current", "status.currentNumberScheduled"),
+    number_column("Ready", "status.numberReady"),
+    number_column("Up-to-date", "status.updatedNumberScheduled"),
+    number_column("Available", "status.numberAvailable"),
+    column("Node Selector", lambda d: labels(mapped(d, "spec", "template", "spec", "nodeSelector"))),
+    *_TEMPLATE,
+    SELECTOR,
 )
-CONTROLLER_REVISIONS = Printer(
-    (
-        NAME,
-        Column("Controller", "Whose revision it is"),
-        Column("Revision", "The revision's number"),
-        AGE,
-    ),
-    _revision,
-)
-BUDGETS = Printer(
-    (
-        NAME,
-        Column("Min Available", "How many pods must stay available"),
-        Column("Max Unavailable", "How many pods may be unavailable"),
-        integer("Allowed Disruptions", "How many pods may be disrupted now"),
-        AGE,
-    ),
-    _budget,
+BUDGETS = (
+    NAME,
+    text_column("Min Available", "spec.minAvailable", "N/A"),
+    text_column("Max Unavailable", "spec.maxUnavailable", "N/A"),
+    number_column("Allowed Disruptions", "status.disruptionsAllowed"),
+    AGE,
 )
 
 
-# Jobs and cron jobs.
+# Jobs.
 
 
 def _status(job: Doc) -> str:
@@ -217,62 +99,13 @@ def _duration(job: Doc, now: datetime) -> str:
     return fields.human((ended - started).total_seconds())
 
 
-def _job(job: Doc, now: datetime) -> Cells:
-    return [
-        name(job),
-        _status(job),
-        _completions(job),
-        _duration(job, now),
-        fields.age(job, now),
-        *template_cells(job),
-        selector_cell(job),
-    ]
-
-
-def _cron_job(cron_job: Doc, now: datetime) -> Cells:
-    suspend = at(cron_job, "spec", "suspend")
-    last = at(cron_job, "status", "lastScheduleTime")
-    job = at(cron_job, "spec", "jobTemplate", "spec") or {}
-    return [
-        name(cron_job),
-        text(cron_job, "spec", "schedule"),
-        text(cron_job, "spec", "timeZone") or NONE,
-        "<unset>" if suspend is None else str(bool(suspend)),
-        len(listed(cron_job, "status", "active")),
-        NONE if last is None else fields.since(last, now),
-        fields.age(cron_job, now),
-        *containers(listed(job, "template", "spec", "containers")),
-        selector(job.get("selector")) or NONE,
-    ]
-
-
-JOBS = Printer(
-    (
-        NAME,
-        Column("Status", "How the job stands"),
-        Column("Completions", "How many pods have succeeded, of how many must"),
-        Column("Duration", "How long the job has run, or ran"),
-        AGE,
-        CONTAINERS,
-        IMAGES,
-        SELECTOR,
-    ),
-    _job,
-)
-CRON_JOBS = Printer(
-    (
-        NAME,
-        Column("Schedule", "When jobs are started, in cron's form"),
-        Column("Timezone", "In which time zone the schedule is read"),
-        boolean("Suspend", "Whether no more jobs are started"),
-        integer("Active", "How many of its jobs run"),
-        Column("Last Schedule", "When a job was last started"),
-        AGE,
-        CONTAINERS,
-        IMAGES,
-        SELECTOR,
-    ),
-    _cron_job,
+JOBS = (
+    NAME,
+    column("Status", _status),
+    column("Completions", _completions),
+    Column("Duration", _duration),
+    *_TEMPLATE,
+    SELECTOR,
 )
 
 
@@ -288,7 +121,8 @@ _SOURCES = {
 }
 
 
-def _targets(metrics: list[Doc], statuses: list[Doc]) -> str:
+def _targets(autoscaler: Doc) -> str:
+    metrics, statuses = listed(autoscaler, "spec", "metrics"), listed(autoscaler, "status", "currentMetrics")
     shown = [_metric(spec, statuses[i] if i < len(statuses) else {}) for i, spec in enumerate(metrics)]
     return a_few(shown, len(shown), most=2, separator=", ") if shown else NONE
 
@@ -321,43 +155,12 @@ def _resource(target: Doc, current: Doc) -> str:
     )
 
 
-def _first_version(autoscaler: Doc) -> tuple[list[Doc], list[Doc]]:
-    """The cpu target of autoscaling/v1, as v2 says it: metrics and what was measured."""
-    wanted = at(autoscaler, "spec", "targetCPUUtilizationPercentage")
-    measured = at(autoscaler, "status", "currentCPUUtilizationPercentage")
-    if wanted is None:
-        return [], []
-    return (
-        [{"type": "Resource", "resource": {"name": "cpu", "target": {"averageUtilization": wanted}}}],
-        [{"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": measured}}}],
-    )
-
-
-def _cells(autoscaler: Doc, now: datetime) -> Cells:
-    metrics, statuses = listed(autoscaler, "spec", "metrics"), listed(autoscaler, "status", "currentMetrics")
-    if not metrics:
-        metrics, statuses = _first_version(autoscaler)
-    reference = at(autoscaler, "spec", "scaleTargetRef") or {}
-    return [
-        name(autoscaler),
-        f"{text(reference, 'kind')}/{text(reference, 'name')}",
-        _targets(metrics, statuses),
-        text(autoscaler, "spec", "minReplicas") or "<unset>",
-        number(autoscaler, "spec", "maxReplicas"),
-        number(autoscaler, "status", "currentReplicas"),
-        age(autoscaler, now),
-    ]
-
-
-AUTOSCALERS = Printer(
-    (
-        NAME,
-        Column("Reference", "What is scaled"),
-        Column("Targets", "What is measured, and what is wanted"),
-        Column("MinPods", "The fewest pods"),
-        Column("MaxPods", "The most pods"),
-        Column("Replicas", "How many pods there are"),
-        AGE,
-    ),
-    _cells,
+AUTOSCALERS = (
+    NAME,
+    column("Reference", lambda d: "/".join(text(d, "spec", "scaleTargetRef", field) for field in ("kind", "name"))),
+    column("Targets", _targets),
+    text_column("MinPods", "spec.minReplicas", "<unset>"),
+    number_column("MaxPods", "spec.maxReplicas"),
+    number_column("Replicas", "status.currentReplicas"),
+    AGE,
 )

@@ -7,6 +7,7 @@ fieldpath/serialize-pe.go, fieldpath/element.go, value.ToString.
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from typing import Any
@@ -24,14 +25,7 @@ class MalformedStep(ValueError):
 
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_UNESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
 _UNSAFE = re.compile('[\x00-\x1f"\\\\<>&\u2028\u2029]')
-_TOKEN = re.compile(
-    r'\s*("(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|[{}:,])\s*',
-    re.DOTALL,
-)
-_ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
-_WORDS: dict[str, Scalar] = {"true": True, "false": False, "null": None}
 _KINDS = "fkvi"
 
 
@@ -69,29 +63,32 @@ def canonical(step: str) -> Step:
 @lru_cache(maxsize=4096)
 def _reprinted(step: str) -> Step:
     if step.startswith("v:"):
-        return value_step(_scalar(step[2:], step))
+        return value_step(value_of(step))
     keys = keys_of(step)
     return "k:{" + ",".join(f"{printed(key)}:{printed(value)}" for key, value in sorted(keys.items())) + "}"
 
 
 def keys_of(step: Step) -> dict[str, Scalar]:
     """The keys that a ``k:`` step names. Raises MalformedStep."""
-    tokens = _tokens(step[2:], step)
-    if len(tokens) < 2 or tokens[0] != "{" or tokens[-1] != "}":
+    found = _read(step)
+    if not isinstance(found, dict) or any(isinstance(value, (dict, list)) for value in found.values()):
         raise MalformedStep(f"not a list of keys: {step}")
-    inner = tokens[1:-1]
-    found: dict[str, Scalar] = {}
-    for start in range(0, len(inner), 4):
-        name, colon, value, *comma = inner[start : start + 4] + [""] * (start + 3 - len(inner))
-        if not name.startswith('"') or colon != ":" or comma not in ([], [","]):
-            raise MalformedStep(f"not a list of keys: {step}")
-        found[str(_literal(name, step))] = _literal(value, step)
     return found
 
 
 def value_of(step: Step) -> Scalar:
     """The value that a ``v:`` step names. Raises MalformedStep."""
-    return _scalar(step[2:], step)
+    found = _read(step)
+    if isinstance(found, (dict, list)):
+        raise MalformedStep(f"not a value: {step}")
+    return found
+
+
+def _read(step: Step) -> Any:
+    try:
+        return json.loads(step[2:], strict=False)
+    except (ValueError, RecursionError) as error:
+        raise MalformedStep(f"not JSON: {step}") from error
 
 
 @lru_cache(maxsize=4096)
@@ -143,37 +140,3 @@ def _order_of_scalar(value: Scalar) -> tuple[int, Any]:
     if isinstance(value, str):
         return 1, value
     return (3, 0) if value is None else (0, value)
-
-
-def _scalar(text: str, step: str) -> Scalar:
-    tokens = _tokens(text, step)
-    if len(tokens) != 1:
-        raise MalformedStep(f"not a value: {step}")
-    return _literal(tokens[0], step)
-
-
-def _tokens(text: str, step: str) -> list[str]:
-    tokens, at = [], 0
-    while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
-            raise MalformedStep(f"not JSON: {step}")
-        tokens.append(found.group(1))
-        at = found.end()
-    return tokens
-
-
-def _literal(token: str, step: str) -> Scalar:
-    if token.startswith('"'):
-        return _ESCAPED.sub(_unescaped, token[1:-1])
-    if token in _WORDS:
-        return _WORDS[token]
-    try:
-        return int(token) if token.lstrip("-").isdigit() else float(token)
-    except ValueError:
-        raise MalformedStep(f"not a value: {step}") from None
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    code, char = found.groups()
-    return chr(int(code, 16)) if code else _UNESCAPES.get(char, char)

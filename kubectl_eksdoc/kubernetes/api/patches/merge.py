@@ -8,23 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.patches import nesting, refusals
-from kubectl_eksdoc.kubernetes.api.patches.go_values import MAP, json_word
+from kubectl_eksdoc.kubernetes.api.patches.refusals import checked
 from kubectl_eksdoc.model.api_objects import Doc
 
 
 def apply_merge(doc: Doc, patch: Any) -> Doc:
     """`doc` after `patch`, a JSON object: null removes, objects merge, everything else replaces.
 
-    Raises `PatchRefused` where `patch` is no object.
+    Raises:
+        Refusal: 400.
     """
-    if patch is None:
-        raise refusals.malformed("Invalid JSON Patch")
-    if not isinstance(patch, dict):
-        raise refusals.undecodable(f"json: cannot unmarshal {json_word(patch)} into Go value of type {MAP}")
-    if nesting.too_deep(patch):
-        raise refusals.undecodable(nesting.ERROR)
-    return _merged(doc, patch)
+    return _merged(doc, checked(patch, dict))
 
 
 def _merged(doc: Doc, patch: Doc) -> Doc:

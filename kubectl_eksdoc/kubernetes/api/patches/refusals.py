@@ -1,81 +1,45 @@
 """Why a patch is not applied, as the API server answers it.
 
 Source: applyJSPatch, applyPatchToObject and interpretStrategicMergePatchError in
-staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go; NewGenericServerResponse in
-staging/src/k8s.io/apimachinery/pkg/api/errors/errors.go; ErrorToAPIStatus in
-staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/status.go. Kubernetes v1.36.
+staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go, Kubernetes v1.36.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
-from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.kubernetes.api.statuses import Details, Refusal, Status, bad_request
+
+UNFIT = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
+"""What is raised where a patch is not of its form, or asks for what its object has not."""
+
+DEEPEST = 128
+"""A server reads 10,000 levels. We stop far earlier, and far beyond what any object needs, because we recurse."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """The answer: HTTP status, reason (empty where the server gives none) and message.
-
-    `because` is what the server knows and does not say: it answers every patch that does not fit its object alike.
+def checked(patch: Any, form: type) -> Any:
     """
-
-    code: int
-    reason: str
-    message: str
-    because: str = ""
-
-    def status(self) -> Doc:
-        """The answer's body, of kind Status."""
-        reason = {"reason": self.reason} if self.reason else {}
-        details: Doc = {"details": {}} if self.code == 422 else {}
-        return {
-            "kind": "Status",
-            "apiVersion": "v1",
-            "metadata": {},
-            "status": "Failure",
-            "message": self.message,
-            **reason,
-            **details,
-            "code": self.code,
-        }
+    Raises:
+        Refusal: 400, it is no `form`, or nested too deeply.
+    """
+    if not isinstance(patch, form):
+        raise bad_request("error decoding patch: json: it is of another type")
+    if too_deep(patch):
+        raise bad_request("error decoding patch: invalid character '{' exceeded max depth")
+    return patch
 
 
-class PatchRefused(Exception):
-    """The patch cannot be applied, and nothing has changed; `refusal` is the answer."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__(f"{refusal.message}: {refusal.because}" if refusal.because else refusal.message)
-        self.refusal = refusal
-
-
-def undecodable(error: str) -> PatchRefused:
-    """A merge patch or a JSON patch is no JSON, or JSON of the wrong shape; `error` is what the decoder says."""
-    return malformed(f"error decoding patch: {error}")
+def too_deep(value: Any) -> bool:
+    """Asked without recursion."""
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        level = [each for held in level for each in (held.values() if isinstance(held, dict) else held)]
+        level = [each for each in level if isinstance(each, (dict, list))]
+        if not level:
+            return False
+    return True
 
 
-def malformed(message: str) -> PatchRefused:
-    """The patch is no patch of its type. Of a strategic merge patch, `message` may be all the decoder says."""
-    return PatchRefused(Refusal(400, "BadRequest", message))
-
-
-def does_not_fit(because: str) -> PatchRefused:
-    """The patch is one, but not for this object; also a JSON patch whose test fails."""
-    return PatchRefused(
-        Refusal(422, "Invalid", "the server rejected our request due to an error in our request", because)
-    )
-
-
-def too_large(because: str) -> PatchRefused:
-    return PatchRefused(Refusal(413, "RequestEntityTooLarge", f"Request entity too large: {because}"))
-
-
-def unexpected(message: str) -> PatchRefused:
-    """An error that the server has no answer for, so that it names itself as the one to blame."""
-    return PatchRefused(Refusal(500, "", message))
-
-
-def crash(because: str) -> PatchRefused:
-    """The patch is one at which the server panics. Its answer is this message alone, as text, not a Status."""
-    message = "This request caused apiserver to panic. Look in the logs for details."
-    return PatchRefused(Refusal(500, "", message, because))
+def does_not_fit() -> Refusal:
+    """It is a JSON patch, but not for this object; also one whose test fails."""
+    return Refusal(Status(422, "Invalid", "the server rejected our request due to an error in our request", Details()))

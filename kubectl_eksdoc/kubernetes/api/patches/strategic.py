@@ -1,154 +1,245 @@
-"""Strategic merge patches, Content-Type application/strategic-merge-patch+json.
+"""Strategic merge patches, Content-Type application/strategic-merge-patch+json: what kubectl sends.
 
-As a JSON merge patch, but lists whose type says so are merged too: objects by their merge key, scalars as a set.
-Directives say what else is meant: ``$patch: delete`` or ``replace`` in an object, ``$deleteFromPrimitiveList/field``,
-``$setElementOrder/field`` and ``$retainKeys`` beside the fields they are about.
+Lists whose place says so are merged: objects by their merge key, scalars as a set. In which order the entries stand:
+first comes the order that the patch asks for, then the one that the list had; an entry that only the server knows keeps
+its place before those of the patch that stood behind it.
 
-Upstream refuses fields that a type does not have where it has to look them up; here they are merged as maps, and
-replaced as lists, because only merge keys are known.
-
-Source: StrategicMergeMapPatch, mergeMap and mergePatchIntoOriginal in
-staging/src/k8s.io/apimachinery/pkg/util/strategicpatch/patch.go, and strategicPatchObject in
-staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go, Kubernetes v1.36.
+Source: staging/src/k8s.io/apimachinery/pkg/util/strategicpatch/patch.go, Kubernetes v1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
-from kubectl_eksdoc.kubernetes.api.patches import directives, lists, nesting, refusals
-from kubectl_eksdoc.kubernetes.api.patches.element_order import arranged, check_order
-from kubectl_eksdoc.kubernetes.api.patches.go_values import LIST, MAP, json_word, type_in_message, type_of
+from kubectl_eksdoc.kubernetes.api.patches.refusals import UNFIT, checked
+from kubectl_eksdoc.kubernetes.api.places import Place
+from kubectl_eksdoc.kubernetes.api.statuses import Refusal, Status
 from kubectl_eksdoc.model.api_objects import Doc
 
-Path = tuple[str, ...]
-"""The names of fields from the object's root, entries of lists left out: ``("spec", "containers", "env")``."""
+MARK = "$patch"
+RETAIN = "$retainKeys"
+ORDER = "$setElementOrder"
+REMOVE = "$deleteFromPrimitiveList"
+
+_Identity = tuple[type, Hashable]
+_Merged = tuple[list[Any], Sequence[Any]]
+"""A list after its patch; and the order that the server's entries have when an order is asked for."""
 
 
-class MergeKeys(Protocol):
-    """What the type of an object says of its lists (patchStrategy and patchMergeKey upstream)."""
+def apply_strategic(doc: Doc, patch: Any, root: Place) -> Doc:
+    """`doc`, whose fields are as `root` says, after `patch`, a JSON object; null changes nothing.
 
-    def merge_key(self, path: Path) -> str | None:
-        """By which member the objects in a list are told apart; None where the list is replaced as a whole."""
-
-    def merges_scalars(self, path: Path) -> bool:
-        """Whether a list of scalars is merged as a set; finalizers are."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where in the object a patch has got to, and what is known of its type."""
-
-    keys: MergeKeys
-    replaced: Collection[Path]
-    path: Path = ()
-
-    def at(self, field: str) -> _Place:
-        return _Place(self.keys, self.replaced, (*self.path, field))
-
-    def merge_key(self) -> str | None:
-        return self.keys.merge_key(self.path)
-
-    def merges_list(self) -> bool:
-        return self.merge_key() is not None or self.keys.merges_scalars(self.path)
-
-
-def apply_strategic(doc: Doc, patch: Any, keys: MergeKeys, replaced: Collection[Path] = ()) -> Doc:
-    """`doc` after `patch`, a JSON object; null, which is none either, changes nothing.
-
-    `replaced` are objects that are not merged (patchStrategy replace): the selector of a budget of policy/v1.
-    Raises `PatchRefused` where `patch` is no object, or not one for `doc`.
+    Raises:
+        Refusal: 400 and 500.
     """
     if patch is None:
         return doc
-    if not isinstance(patch, dict):
-        raise refusals.malformed(f"json: cannot unmarshal {json_word(patch)} into Go value of type {MAP}")
-    if nesting.too_deep(patch):
-        raise refusals.malformed(nesting.ERROR)
-    return _merged(doc, patch, _Place(keys, replaced))
+    try:
+        return _merged(doc, checked(patch, dict), root)
+    except UNFIT as error:  # an error that the server has no answer for, so that it names itself as the one to blame
+        raise Refusal(Status(500, "", f"the patch cannot be merged: {error}")) from error
 
 
-def _merged(held: Doc, patch: Doc, place: _Place) -> Doc:
-    if directives.MARK in patch:
-        return directives.replacement(patch)
-    result = directives.retained(held, patch)
+def _merged(held: Doc, patch: Doc, place: Place) -> Doc:
+    if MARK in patch:
+        return _replacement(patch)
+    result = _retained(held, patch)
     ordered = _ordered_lists(result, patch, place)
     result.update(ordered)
     for name, value in patch.items():
-        if name != directives.RETAIN and not name.startswith(directives.ORDER) and name not in ordered:
+        if name != RETAIN and not name.startswith(ORDER) and name not in ordered:
             _set_member(result, name, value, place)
     return result
 
 
-def _set_member(result: Doc, name: str, value: Any, place: _Place) -> None:
+def _replacement(patch: Doc) -> Doc:
+    """The object instead of one that `patch`, which is marked, was to be merged into."""
+    if patch[MARK] not in ("delete", "replace"):
+        raise ValueError(f"unknown patch type: {patch[MARK]}")
+    return {} if patch[MARK] == "delete" else _whole(patch)
+
+
+def _retained(held: Doc, patch: Doc) -> Doc:
+    """A new object of the members of `held` that `patch` lets it keep; all, where it does not say."""
+    names = patch.get(RETAIN, [*held])
+    if not isinstance(names, list):
+        raise ValueError("invalid patch format of retainKeys")
+    return {name: value for name, value in held.items() if name in names}
+
+
+def _set_member(result: Doc, name: str, value: Any, place: Place) -> None:
     """Changes `result`, which nobody else has yet, by one member of a patch."""
-    removes = name.startswith(directives.REMOVE)
-    field = directives.field_of(name, directives.REMOVE) if removes else name
+    removes = name.startswith(REMOVE)
+    field = _field_of(name) if removes else name
     if value is None:
         result.pop(field, None)
-    elif field in result and type_of(result[field]) == type_of(value):
-        result[field] = _merged_member(result[field], value, place.at(field), removes)
+    elif field in result and type(result[field]) is type(value):
+        result[field] = _without(result[field], value) if removes else _member(result[field], value, place.under(field))
     elif not removes:
         result.pop(field, None)
-        if not directives.is_marked(value):
-            result[field] = directives.added(value)
+        if not _is_marked(value):
+            result[field] = _added(value)
 
 
-def _merged_member(held: Any, value: Any, place: _Place, removes: bool) -> Any:
+def _member(held: Any, value: Any, place: Place) -> Any:
     """What becomes of `held`, a value of the same type as `value`."""
     if isinstance(value, dict):
-        return directives.whole(value) if place.path in place.replaced else _merged(held, value, place)
-    if not isinstance(value, list):
-        return value
-    if removes and _are_scalars(held, value):
-        return lists.without(held, value)
-    return _merged_list(held, value, place, removes).entries
+        return _whole(value) if "replace" in place.strategy else _merged(held, value, place)
+    return _merged_list(held, value, place)[0] if isinstance(value, list) else value
 
 
-def _are_scalars(held: list[Any], value: list[Any]) -> bool:
-    return bool(held or value) and lists.entry_type(held, value) != MAP
+def _field_of(directive: str) -> str:
+    """The field beside which ``prefix/field`` stands."""
+    _, slash, field = directive.partition("/")
+    if not slash:
+        raise ValueError(f"invalid patch format of {directive}")
+    return field
 
 
-def _merged_list(held: list[Any], value: list[Any], place: _Place, always: bool = False) -> lists.Merged:
-    if not place.merges_list() and not always:
-        return lists.Merged(directives.whole(value), held)
-    return lists.merged(held, value, place.merge_key(), lambda entry, patch: _merged(entry, patch, place))
+def _whole(value: Any) -> Any:
+    """`value` as it is stored where a patch sets it unread: without nulls, and with its marked parts.
+
+    The library leaves nulls and directives in it. Decoding the object, which follows, then drops both: a null is as
+    good as a member that is missing, and no type has a field that is called as a directive is.
+    """
+    if isinstance(value, dict):
+        return {name: _whole(inner) for name, inner in value.items() if inner is not None and not _is_directive(name)}
+    return [_whole(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _ordered_lists(held: Doc, patch: Doc, place: _Place) -> Doc:
+def _added(value: Any) -> Any:
+    """`value` as it is stored where nothing of its type was: without nulls, and without its marked parts."""
+    if isinstance(value, dict):
+        return _whole({name: _added(inner) for name, inner in value.items() if not _is_marked(inner)})
+    return [_added(inner) for inner in value if not _is_marked(inner)] if isinstance(value, list) else value
+
+
+def _is_marked(value: Any) -> bool:
+    """Whether `value` is an object that says by itself what becomes of it."""
+    return isinstance(value, dict) and MARK in value
+
+
+def _is_directive(name: str) -> bool:
+    return name in (MARK, RETAIN) or name.startswith((f"{ORDER}/", f"{REMOVE}/"))
+
+
+# Lists
+
+
+def _identity(entry: Any, key: str = "") -> _Identity:
+    """What makes `entry` the one it is: the value of its merge key, or itself. A server tells 1, 1.0 and true apart."""
+    value = entry[key] if key else entry
+    if isinstance(value, (dict, list)):
+        raise TypeError("an object or a list can neither be compared nor be the key of a map")
+    return type(value), value
+
+
+def _without(held: list[Any], unwanted: list[Any]) -> list[Any]:
+    """The scalars of `held` that are not in `unwanted`."""
+    gone = {_identity(entry) for entry in unwanted}
+    return [entry for entry in held if _identity(entry) not in gone]
+
+
+def _merged_list(held: list[Any], patch: list[Any], place: Place) -> _Merged:
+    if "merge" not in place.strategy:
+        return _whole(patch), held
+    types = {type(entry) for entry in (*held, *patch)}
+    if len(types) > 1 or types & {list, type(None)}:
+        raise TypeError("list element types are not identical, or lists of lists")
+    if types != {dict}:
+        distinct = {_identity(entry, place.merge_key): entry for entry in (*held, *patch)}
+        return _arranged([*distinct.values()], patch, held, place.merge_key), held
+    return _merged_objects(held, patch, place)
+
+
+def _merged_objects(held: list[Doc], patch: list[Doc], place: Place) -> _Merged:
+    """`held` without those that `patch` deletes; its others are merged into the first of the same key, or stand behind
+    all."""
+    key = place.merge_key
+    plain = [entry for entry in patch if MARK not in entry]
+    left = held
+    for entry in patch:
+        if entry.get(MARK) == "delete":
+            gone = _identity(entry, key)
+            left = [each for each in left if key not in each or _identity(each, key) != gone]
+        elif MARK in entry and entry[MARK] != "replace":
+            raise ValueError(f"unknown patch type: {entry[MARK]}")
+    if any(entry.get(MARK) == "replace" for entry in patch):
+        return _whole(plain), held
+    entries = list(left)
+    places: dict[_Identity, int] = {}
+    for number, entry in enumerate(entries):
+        if key in entry:
+            places.setdefault(_identity(entry, key), number)
+    for entry in plain:
+        wanted = _identity(entry, key)
+        if wanted in places:
+            entries[places[wanted]] = _merged(entries[places[wanted]], entry, place.of_items())
+        else:
+            places[wanted] = len(entries)
+            entries.append(_whole(entry))
+    # Upstream changes the server's list in place, so that an entry that is added takes the room of a deleted one.
+    return _arranged(entries, plain, left, key), entries[: len(held)]
+
+
+def _ordered_lists(held: Doc, patch: Doc, place: Place) -> Doc:
     """The fields of `held` for which `patch` asks for an order, merged with their patches and in that order."""
     found: Doc = {}
     for name, wanted in patch.items():
-        if not name.startswith(directives.ORDER):
+        if not name.startswith(ORDER):
             continue
-        _check_list(wanted)
-        field = directives.field_of(name, directives.ORDER)
-        sides = [side[field] for side in (held, patch) if field in side]
-        for side in sides:
-            _check_list(side)
-        in_patch = patch.get(field, [])
-        check_order(in_patch, wanted, place.at(field).merge_key())
-        if sides:
-            found[field] = _ordered_list(held.get(field), patch.get(field), wanted, place.at(field))
+        field = _field_of(name)
+        under = place.under(field)
+        lists = [side[field] for side in (held, patch) if field in side]
+        if any(not isinstance(each, list) for each in (wanted, *lists)):
+            raise TypeError("an order is asked for of what is no list")
+        if not lists:
+            continue
+        if field not in patch:
+            entries, served = lists[0], lists[0]
+        elif field not in held:
+            entries, served = _added(lists[0]), []
+        else:
+            entries, served = _merged_list(lists[0], lists[1], under)
+        found[field] = _arranged(entries, wanted, served, under.merge_key)
     return found
 
 
-def _ordered_list(held: list[Any] | None, patch: list[Any] | None, wanted: list[Any], place: _Place) -> list[Any]:
-    """`held` and `patch`, None where they are missing, merged and then in the order of `wanted`."""
-    if held is None:
-        merged = lists.Merged(directives.added(patch), [])
-    elif patch is None:
-        merged = lists.Merged(held, held)
-    else:
-        merged = _merged_list(held, patch, place)
-    entries = arranged(merged.entries, wanted, merged.served, place.merge_key())
-    # Upstream asks last: of two empty lists it does not know what to put in order.
-    lists.entry_type(held or [], patch or [])
-    return entries
+def _arranged(entries: Sequence[Any], wanted: Sequence[Any], served: Sequence[Any], key: str) -> list[Any]:
+    """`entries` in the order of `wanted`, between them those that are not wanted where `served` has them.
+
+    All entries, and nothing else.
+    """
+    wanted_at, served_at = _ranks(wanted, key), _ranks(served, key)
+    named = [(_identity(entry, key), entry) for entry in entries]
+    asked = _sorted([pair for pair in named if pair[0] in wanted_at], wanted_at)
+    other = _sorted([pair for pair in named if pair[0] not in wanted_at], served_at)
+    merged = []
+    while asked and other:
+        place, beside = served_at.get(other[0][0]), served_at.get(asked[0][0])
+        first = place is not None and beside is not None and place < beside
+        merged.append(other.pop(0) if first else asked.pop(0))
+    return [entry for _, entry in (*merged, *asked, *other)]
 
 
-def _check_list(value: Any) -> None:
-    if not isinstance(value, list):
-        raise refusals.unexpected(f"expected a {LIST}, but received a {type_in_message(value)}")
+def _ranks(entries: Sequence[Any], key: str) -> Mapping[_Identity, int]:
+    """The first place of each."""
+    ranks: dict[_Identity, int] = {}
+    for place, entry in enumerate(entries):
+        ranks.setdefault(_identity(entry, key), place)
+    return ranks
+
+
+def _sorted(named: list[tuple[_Identity, Any]], ranks: Mapping[_Identity, int]) -> list[tuple[_Identity, Any]]:
+    """By rank. One without a rank goes before all that precede it, and all others go before it, as in upstream."""
+    done: list[tuple[_Identity, Any]] = []
+    for pair in named:
+        rank, place = ranks.get(pair[0]), len(done)
+        while place > 0:
+            before = ranks.get(done[place - 1][0])
+            if rank is not None and before is not None and rank >= before:
+                break
+            place -= 1
+        done.insert(place, pair)
+    return done

@@ -7,115 +7,79 @@ from the struct fields of k8s.io/api that are no pointers and lack omitempty; st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
 
-from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.api_objects import Doc, with_value
 
-_SPEC_AND_STATUS: Doc = {"metadata": {}, "spec": {}, "status": {}}
-_SPEC: Doc = {"metadata": {}, "spec": {}}
-_METADATA: Doc = {"metadata": {}}
-_POD_SPEC: Doc = {"containers": None}
-_TEMPLATE: Doc = {"metadata": {}, "spec": _POD_SPEC}
-_ROLE_REF: Doc = {"metadata": {}, "roleRef": {"apiGroup": "", "kind": "", "name": ""}}
-_AUTOSCALER: Doc = {
-    "metadata": {},
-    "spec": {"scaleTargetRef": {"kind": "", "name": ""}, "maxReplicas": 0},
-    "status": {},
-}
+_TABLE = """
+v1 Pod: spec.containers=null status
+v1 PodTemplate: template.metadata template.spec.containers=null
+v1 PersistentVolumeClaim: spec.resources status
+v1 LimitRange: spec.limits=null
+v1 Event: involvedObject source firstTimestamp=null lastTimestamp=null eventTime=null reportingComponent=""
+    reportingInstance=""
+v1 Namespace,Node,PersistentVolume,ReplicationController,ResourceQuota,Service: spec status
+apps/v1 ControllerRevision: data=null revision=0
+apps/v1 DaemonSet: spec.selector=null spec.template.metadata spec.template.spec.containers=null spec.updateStrategy
+    status.currentNumberScheduled=0 status.numberMisscheduled=0 status.desiredNumberScheduled=0 status.numberReady=0
+apps/v1 Deployment: spec.selector=null spec.template.metadata spec.template.spec.containers=null spec.strategy status
+apps/v1 ReplicaSet: spec.selector=null spec.template.metadata spec.template.spec.containers=null status
+apps/v1 StatefulSet: spec.selector=null spec.template.metadata spec.template.spec.containers=null spec.serviceName=""
+    spec.updateStrategy status
+batch/v1 Job: spec.template.metadata spec.template.spec.containers=null status
+batch/v1 CronJob: spec.schedule="" spec.jobTemplate.metadata spec.jobTemplate.spec.template.metadata
+    spec.jobTemplate.spec.template.spec.containers=null status
+policy/v1 PodDisruptionBudget: spec status.disruptionsAllowed=0 status.currentHealthy=0 status.desiredHealthy=0
+    status.expectedPods=0
+discovery.k8s.io/v1 EndpointSlice: addressType="" endpoints=null ports=null
+coordination.k8s.io/v1 Lease: spec
+autoscaling/v1 HorizontalPodAutoscaler: spec.scaleTargetRef.kind="" spec.scaleTargetRef.name="" spec.maxReplicas=0
+    status
+autoscaling/v2 HorizontalPodAutoscaler: spec.scaleTargetRef.kind="" spec.scaleTargetRef.name="" spec.maxReplicas=0
+    status
+rbac.authorization.k8s.io/v1 Role,ClusterRole: rules=null
+rbac.authorization.k8s.io/v1 RoleBinding,ClusterRoleBinding: roleRef.apiGroup="" roleRef.kind="" roleRef.name=""
+admissionregistration.k8s.io/v1
+    MutatingAdmissionPolicy,MutatingAdmissionPolicyBinding,ValidatingAdmissionPolicyBinding: spec
+admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy: spec status
+authorization.k8s.io/v1 LocalSubjectAccessReview,SelfSubjectAccessReview,SelfSubjectRulesReview,SubjectAccessReview:
+    spec status
+storage.k8s.io/v1 StorageClass: provisioner=""
+storage.k8s.io/v1 VolumeAttachment: spec.attacher="" spec.source spec.nodeName="" status
+storage.k8s.io/v1 CSIDriver: spec
+storage.k8s.io/v1 CSINode: spec.drivers=null
+storage.k8s.io/v1 CSIStorageCapacity: storageClassName=""
+storage.k8s.io/v1 VolumeAttributesClass: driverName=""
+networking.k8s.io/v1 NetworkPolicy: spec.podSelector
+networking.k8s.io/v1 Ingress,ServiceCIDR: spec status
+networking.k8s.io/v1 IngressClass,IPAddress: spec
+scheduling.k8s.io/v1 PriorityClass: value=0
+node.k8s.io/v1 RuntimeClass: handler=""
+certificates.k8s.io/v1 CertificateSigningRequest: spec.request=null spec.signerName="" status
+flowcontrol.apiserver.k8s.io/v1 FlowSchema: spec.priorityLevelConfiguration.name="" spec.matchingPrecedence=0 status
+flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration: spec.type="" status
+apiextensions.k8s.io/v1 CustomResourceDefinition: spec.group="" spec.names.plural="" spec.names.kind="" spec.scope=""
+    spec.versions=null status
+apiregistration.k8s.io/v1 APIService: spec.groupPriorityMinimum=0 spec.versionPriority=0 status
+"""
+"""Kinds of a version, and what there is beside metadata: paths, with an empty object where no value is said."""
 
 
-def _spec(**always: object) -> Doc:
-    return {"metadata": {}, "spec": always, "status": {}}
+def _blanks() -> dict[tuple[str, str], Doc]:
+    found: dict[tuple[str, str], Doc] = {}
+    for line in _TABLE.replace("\n    ", " ").strip().splitlines():
+        version, kinds, *paths = line.split()
+        doc: Doc = {"metadata": {}}
+        for each in paths:
+            path, _, value = each.partition("=")
+            doc = with_value(doc, tuple(path.split(".")), json.loads(value or "{}"))
+        found |= {(version, kind): doc for kind in kinds[:-1].split(",")}
+    return found
 
 
-def _zeros(*numbers: str) -> Doc:
-    return dict.fromkeys(numbers, 0)
-
-
-_BLANKS: Mapping[tuple[str, str], Doc] = {
-    ("v1", "Pod"): _spec(**_POD_SPEC),
-    ("v1", "PodTemplate"): {"metadata": {}, "template": _TEMPLATE},
-    ("v1", "PersistentVolumeClaim"): _spec(resources={}),
-    ("v1", "LimitRange"): {"metadata": {}, "spec": {"limits": None}},
-    ("v1", "Event"): {
-        "metadata": {},
-        "involvedObject": {},
-        "source": {},
-        "firstTimestamp": None,
-        "lastTimestamp": None,
-        "eventTime": None,
-        "reportingComponent": "",
-        "reportingInstance": "",
-    },
-    **{
-        ("v1", kind): _SPEC_AND_STATUS
-        for kind in ("Namespace", "Node", "PersistentVolume", "ReplicationController", "ResourceQuota", "Service")
-    },
-    ("apps/v1", "ControllerRevision"): {"metadata": {}, "data": None, "revision": 0},
-    ("apps/v1", "DaemonSet"): {
-        **_spec(selector=None, template=_TEMPLATE, updateStrategy={}),
-        "status": _zeros("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"),
-    },
-    ("apps/v1", "Deployment"): _spec(selector=None, template=_TEMPLATE, strategy={}),
-    ("apps/v1", "ReplicaSet"): _spec(selector=None, template=_TEMPLATE),
-    ("apps/v1", "StatefulSet"): _spec(selector=None, template=_TEMPLATE, serviceName="", updateStrategy={}),
-    ("batch/v1", "Job"): _spec(template=_TEMPLATE),
-    ("batch/v1", "CronJob"): _spec(schedule="", jobTemplate={"metadata": {}, "spec": {"template": _TEMPLATE}}),
-    ("policy/v1", "PodDisruptionBudget"): {
-        **_SPEC_AND_STATUS,
-        "status": _zeros("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"),
-    },
-    ("discovery.k8s.io/v1", "EndpointSlice"): {"metadata": {}, "addressType": "", "endpoints": None, "ports": None},
-    ("coordination.k8s.io/v1", "Lease"): _SPEC,
-    ("autoscaling/v1", "HorizontalPodAutoscaler"): _AUTOSCALER,
-    ("autoscaling/v2", "HorizontalPodAutoscaler"): _AUTOSCALER,
-    ("rbac.authorization.k8s.io/v1", "Role"): {"metadata": {}, "rules": None},
-    ("rbac.authorization.k8s.io/v1", "ClusterRole"): {"metadata": {}, "rules": None},
-    ("rbac.authorization.k8s.io/v1", "RoleBinding"): _ROLE_REF,
-    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"): _ROLE_REF,
-    **{
-        ("admissionregistration.k8s.io/v1", kind): _SPEC
-        for kind in (
-            "MutatingAdmissionPolicy",
-            "MutatingAdmissionPolicyBinding",
-            "ValidatingAdmissionPolicyBinding",
-        )
-    },
-    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"): _SPEC_AND_STATUS,
-    **{
-        ("authorization.k8s.io/v1", kind): _SPEC_AND_STATUS
-        for kind in (
-            "LocalSubjectAccessReview",
-            "SelfSubjectAccessReview",
-            "SelfSubjectRulesReview",
-            "SubjectAccessReview",
-        )
-    },
-    ("storage.k8s.io/v1", "StorageClass"): {"metadata": {}, "provisioner": ""},
-    ("storage.k8s.io/v1", "VolumeAttachment"): _spec(attacher="", source={}, nodeName=""),
-    ("storage.k8s.io/v1", "CSIDriver"): _SPEC,
-    ("storage.k8s.io/v1", "CSINode"): {"metadata": {}, "spec": {"drivers": None}},
-    ("storage.k8s.io/v1", "CSIStorageCapacity"): {"metadata": {}, "storageClassName": ""},
-    ("storage.k8s.io/v1", "VolumeAttributesClass"): {"metadata": {}, "driverName": ""},
-    ("networking.k8s.io/v1", "NetworkPolicy"): {"metadata": {}, "spec": {"podSelector": {}}},
-    ("networking.k8s.io/v1", "Ingress"): _SPEC_AND_STATUS,
-    ("networking.k8s.io/v1", "IngressClass"): _SPEC,
-    ("networking.k8s.io/v1", "IPAddress"): _SPEC,
-    ("networking.k8s.io/v1", "ServiceCIDR"): _SPEC_AND_STATUS,
-    ("scheduling.k8s.io/v1", "PriorityClass"): {"metadata": {}, "value": 0},
-    ("node.k8s.io/v1", "RuntimeClass"): {"metadata": {}, "handler": ""},
-    ("certificates.k8s.io/v1", "CertificateSigningRequest"): _spec(request=None, signerName=""),
-    ("flowcontrol.apiserver.k8s.io/v1", "FlowSchema"): _spec(
-        priorityLevelConfiguration={"name": ""}, matchingPrecedence=0
-    ),
-    ("flowcontrol.apiserver.k8s.io/v1", "PriorityLevelConfiguration"): _spec(type=""),
-    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): _spec(
-        group="", names={"plural": "", "kind": ""}, scope="", versions=None
-    ),
-    ("apiregistration.k8s.io/v1", "APIService"): _spec(groupPriorityMinimum=0, versionPriority=0),
-}
+_BLANKS = _blanks()
 
 
 def blank_of(api_version: str, kind: str) -> Doc:
     """A blank object of the kind; of an unknown kind (a custom resource) nothing but metadata."""
-    return _BLANKS.get((api_version, kind), _METADATA)
+    return _BLANKS.get((api_version, kind), {"metadata": {}})

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from kubectl_eksdoc.amazon.upgrades.sourced import in_words
 from kubectl_eksdoc.drain.outcome import Target, TargetVerdict
 from kubectl_eksdoc.render.check.page.shown import Shown
-from kubectl_eksdoc.render.drain.page import tables
-from kubectl_eksdoc.render.drain.page.timeline import NO_GROUP, timeline
+from kubectl_eksdoc.render.drain.page import budgets
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.rows import NONE
-from kubectl_eksdoc.render.drain.verdict import BAD, GOOD, OPEN, WARN, verdict
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.drain.signs import BAD, GOOD, OPEN, WARN
+from kubectl_eksdoc.render.drain.timeline import NO_GROUP, over_the_drain
+from kubectl_eksdoc.render.drain.verdict import verdict
 from kubectl_eksdoc.render.html import Html, el, lines, put, table
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.pages import command_list
@@ -41,7 +42,7 @@ def drain(shown: Shown) -> Html:
             el("p", _HOW, " What blocks is among the findings." if shown.plan.wish.whole else "", class_="soft"),
             _groups(shown, view),
             el("h3", "Over time"),
-            timeline(view) or el("p", "No node can be emptied, so there is no course of time to show."),
+            over_the_drain(view) or el("p", "No node can be emptied, so there is no course of time to show."),
             _budgets(view),
             _own_pages(shown),
         ]
@@ -90,7 +91,7 @@ def _standing(targets: Sequence[Target]) -> Cell:
 
 
 def _budgets(view: DrainView) -> Html:
-    told = tables.budgets(view, MOST_BUDGETS)
+    told = budgets(view, MOST_BUDGETS)
     return put(el("h3", "Headroom of the budgets"), told) if told else Html("")
 
 

@@ -1,19 +1,37 @@
-"""The findings, area by area and the worst first: what is so in a line, what to do below it, evidence folded."""
+"""The findings, area by area and the worst first: what is so in a line, what to do below it, evidence folded; and what
+is not known, and which right or fact is missing: what could not be judged is not taken as fine."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Status, When
-from kubectl_eksdoc.render.check import words
-from kubectl_eksdoc.render.check.page.head import LIGHTS, called, figures
-from kubectl_eksdoc.render.check.page.shown import LONGEST_NAME, Part, Shown, about, few
-from kubectl_eksdoc.render.html import TONES, Html, el, folded, lines, more, put
+from kubectl_eksdoc.render.check import verdict
+from kubectl_eksdoc.render.check.causes import of_aws
+from kubectl_eksdoc.render.check.page.shown import LONGEST_NAME, Light, Part, Shown, about, few
+from kubectl_eksdoc.render.drain import rows
+from kubectl_eksdoc.render.html import TONES, Html, el, folded, lines, more, put, table
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.pages import advice
-from kubectl_eksdoc.render.tables import SIGNS
+from kubectl_eksdoc.render.tables import SIGNS, Column, Row
 from kubectl_eksdoc.render.text import counted, cut, listing
+
+BAD, OPEN, GOOD = ("✗", "bad"), ("?", "open"), ("✓", "good")
+PASSED_OVER = ("○", "unseen")
+
+LIGHTS = {
+    Light.GRAVE: ("✗", "bad", "something critical or high fails"),
+    Light.FAILS: ("!", "warn", "something less severe fails"),
+    Light.UNKNOWN: ("?", "open", "something is not known"),
+    Light.PASSED_OVER: (*PASSED_OVER, "nothing counts, but for --fail-on or a suppression alone"),
+    Light.FINE: ("✓", "good", "all that was checked is fine"),
+    Light.UNSEEN: ("–", "unseen", "not checked"),
+}
+"""Of each its sign, its class, and what it means."""
+
 
 _LONGEST = 400
 """Characters of a message in one line of the list; below it stands all of it."""
@@ -29,7 +47,7 @@ def findings(shown: Shown) -> Html:
 
 def _area(shown: Shown, part: Part) -> Html:
     sign, tone, _ = LIGHTS[part.light]
-    head = el("h3", el("span", f"{sign} {called(part)}", class_=tone), " ", el("span", figures(part), class_="soft"),
+    head = el("h3", el("span", f"{sign} {part.title}", class_=tone), " ", el("span", part.figures, class_="soft"),
               id=part.anchor)  # fmt: skip
     besides = f"{counted(len(part.others), 'finding')} that {'blocks' if len(part.others) == 1 else 'block'} nothing"
     others = folded(besides, el("div", lines(_cards(shown, part.others)))) if part.others else ""
@@ -80,7 +98,7 @@ def _what_waits(shown: Shown, found: Finding) -> str:
     if found.status is not Status.PASS:
         gate = shown.gate_of(found)
         done = "to be known" if found.status is Status.UNKNOWN else "to be fixed"
-        waits = "no step waits for it" if gate is None else f"{done} {words.before(shown.plan, gate)}"
+        waits = "no step waits for it" if gate is None else f"{done} {verdict.before(shown.plan, gate)}"
     return f"{found.code.name} · {found.severity.value} · {waits}"
 
 
@@ -103,3 +121,71 @@ def _evidence(found: Finding) -> Html:
     items = [*kept, *([f"and {left} more (in -o json)"] if left else [])]
     said = f"Evidence: {counted(len(found.evidence), 'line')}"
     return folded(said, el("ul", *(el("li", each) for each in items), class_="evidence"))
+
+
+# What is not known.
+
+
+_MOST_ROWS = 100
+"""Rows: equal ones are one."""
+_MOST_TEXTS = 3
+"""Of one code for want of one thing."""
+
+
+def unknown(shown: Shown) -> Html:
+    """Nothing where all is known."""
+    every = [found for part in shown.worst_first for found in part.unknown]
+    by_aws = of_aws(shown.plan)
+    seen = frozenset(by_aws)
+    return lines([_aws(shown, by_aws), _answers(shown, [each for each in every if each not in seen]), _lists(shown)])
+
+
+def _aws(shown: Shown, found: Sequence[Finding]) -> Html:
+    """The one reason for many answers is said once."""
+    eks = shown.plan.facts.eks
+    if not isinstance(eks, Unknown):
+        return Html("")
+    missing = put(" Missing: ", el("b", eks.missing), ".") if eks.missing else ""
+    said = el("p", el("b", "? Nothing of AWS is known: "), f"{eks.why}.", missing, class_="open")
+    codes = el("p", ", ".join(sorted({each.code.name for each in found})))
+    return put(said, folded(f"Unknown by that: {counted(len(found), 'answer')}", codes) if found else "")
+
+
+def _answers(shown: Shown, found: Sequence[Finding]) -> Html:
+    columns = [Column("MISSING"), Column("WHAT AND WHY"), Column("OF"), Column("CODE", drop=1)]
+    every = _alike(found)
+    rows = [_row(shown, some) for some in every[:_MOST_ROWS]]
+    return put(table(columns, rows), more(sum(map(len, every[_MOST_ROWS:]))))
+
+
+def _alike(found: Sequence[Finding]) -> list[list[Finding]]:
+    """What lacks the same and says the same goes together; so does what says too many different things."""
+    said: dict[tuple[str, str], dict[str, list[Finding]]] = defaultdict(lambda: defaultdict(list))
+    for each in found:
+        said[each.code.name, each.missing][_masked(each)].append(each)
+    groups: list[list[Finding]] = []
+    for texts in said.values():
+        groups += texts.values() if len(texts) <= _MOST_TEXTS else [[one for some in texts.values() for one in some]]
+    return groups
+
+
+def _row(shown: Shown, found: Sequence[Finding]) -> Row:
+    first = found[0]
+    others = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    link = el("a", first.code.name, href=f"#{shown.link(first)}")
+    return [first.missing or "a fact that nothing tells", first.message, f"{about(first)}{others}", link]
+
+
+def _masked(found: Finding) -> str:
+    """The message without its subject's name, to see whether the same is said of another."""
+    return found.message.replace(str(found.subject), "").replace(found.subject.name, "")
+
+
+def _lists(shown: Shown) -> Html:
+    """Of the cluster: which could not be read."""
+    unread = [read for read in shown.plan.facts.cluster.reads if not read.known]
+    return (
+        folded(f"{counted(len(unread), 'kind')} not read completely", table(*rows.unread(unread)))
+        if unread
+        else Html("")
+    )

@@ -12,12 +12,10 @@ from kubectl_eksdoc.check.areas import Area
 from kubectl_eksdoc.check.plan import CheckPlan, Judged
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, in_order
-from kubectl_eksdoc.render.check.areas import GateOf, gates
-from kubectl_eksdoc.render.check.view import CheckView
-from kubectl_eksdoc.render.check.words import too_slight
-from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.check.verdict import GateOf, counts, gates, too_slight
+from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import cut
+from kubectl_eksdoc.render.text import counted, cut
 
 MOST_ALIKE = 12
 """Findings of one code and status in an area that the page shows; of more than these nobody reads each."""
@@ -43,7 +41,8 @@ class Light(Enum):
 @dataclass(frozen=True, slots=True)
 class Part:
     """An area: `counting` fails or is not known and is severe enough; `others` block nothing. Worst first. Of what
-    does not count, so many are `slight`, which is less severe than asked for, and `suppressed`."""
+    does not count, so many are `slight`, which is less severe than asked for, and `suppressed`. `causes` begin in it:
+    so many fail, and so many are not known."""
 
     area: Area
     judged: tuple[Judged, ...]
@@ -51,6 +50,7 @@ class Part:
     others: tuple[Finding, ...]
     slight: int = 0
     suppressed: int = 0
+    causes: tuple[int, int] = (0, 0)
 
     @property
     def fails(self) -> tuple[Finding, ...]:
@@ -71,6 +71,27 @@ class Part:
         return Light.PASSED_OVER if self.slight or self.suppressed else Light.FINE
 
     @property
+    def title(self) -> str:
+        """As it stands at the beginning of a line."""
+        name = self.area.value
+        return f"{name[:1].upper()}{name[1:]}"
+
+    @property
+    def figures(self) -> str:
+        """``6 causes, worst high; 1 unknown``, and what does not count. A cause counts in one area."""
+        if not self.judged:
+            return "not checked"
+        fails, unknown = self.causes
+        elsewhere, worst = "part of causes elsewhere", self.fails[0].severity.value if self.fails else ""
+        parts = (
+            f"{counted(fails, 'cause') if fails else elsewhere}, worst {worst}" if worst else "",
+            f"{unknown} unknown" if unknown else elsewhere if self.unknown and not worst else "",
+            f"{self.slight} less severe" if self.slight else "",
+            f"{self.suppressed} suppressed" if self.suppressed else "",
+        )
+        return "; ".join(filter(None, parts)) or "fine"
+
+    @property
     def anchor(self) -> str:
         return f"area-{self.area.name.lower().replace('_', '-')}"
 
@@ -86,13 +107,11 @@ class More:
 
 @dataclass(frozen=True)
 class Shown:
-    """Without slots, because what is found out of the view is found out once."""
+    """Without slots, because what is found out of the plan is found out once."""
 
-    view: CheckView
-
-    @property
-    def plan(self) -> CheckPlan:
-        return self.view.plan
+    plan: CheckPlan
+    options: Mapping[str, object]
+    tool_version: str
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -121,7 +140,7 @@ class Shown:
         facts = self.plan.facts
         if facts.drain is None:
             return None
-        return DrainView(facts.drain, facts.cluster, tool_version=self.view.tool_version)
+        return DrainView(facts.drain, facts.cluster, tool_version=self.tool_version)
 
     @cached_property
     def group_anchors(self) -> Mapping[str, str]:
@@ -145,7 +164,7 @@ class Shown:
         slight = sum(too_slight(self.plan, each) for each in others)
         codes = {code for each in judged for code in each.check.codes}
         suppressed = sum(each.finding.code in codes for each in self.plan.suppressed)
-        return Part(area, judged, counting, others, slight, suppressed)
+        return Part(area, judged, counting, others, slight, suppressed, counts(self.plan, counting))
 
 
 def about(found: Finding) -> str:

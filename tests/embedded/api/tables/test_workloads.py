@@ -99,21 +99,6 @@ def test_a_daemon_set(node_selector: Doc | None, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("owners", "text"),
-    [
-        ([], "<none>"),
-        ([{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "controller": True}], "daemonset.apps/agent"),
-        ([{"apiVersion": "v1", "kind": "Pod", "name": "p", "controller": True}], "pod/p"),
-        ([{"apiVersion": "v1", "kind": "Pod", "name": "p"}], "<none>"),
-    ],
-)
-def test_a_controller_revision(owners: list[Doc], text: str) -> None:
-    revision = an_object("agent-7", meta={"ownerReferences": owners}, revision=2)
-    said = shown("controllerrevisions.v1.apps", revision)
-    assert said == {"Name": "agent-7", "Controller": text, "Revision": 2, "Age": "5m20s"}
-
-
-@pytest.mark.parametrize(
     ("spec", "least", "most"),
     [
         ({"minAvailable": 2}, "2", "N/A"),
@@ -181,35 +166,3 @@ def test_how_far_a_job_is(job: Doc, text: str) -> None:
 def test_how_long_a_job_took(job: Doc, text: str) -> None:
     said = shown("jobs.v1.batch", job)
     assert (said["Duration"], said["Age"], said["Containers"], said["Selector"]) == (text, "5m20s", "app,log", "<none>")
-
-
-def test_a_cron_job() -> None:
-    spec = {
-        "schedule": "*/5 * * * *",
-        "timeZone": "Asia/Seoul",
-        "suspend": False,
-        "jobTemplate": {"spec": {"template": TEMPLATE}},
-    }
-    status = {"active": [{"name": "a"}], "lastScheduleTime": STARTED}
-    assert shown("cronjobs.v1.batch", an_object("report", spec=spec, status=status)) == {
-        "Name": "report",
-        "Schedule": "*/5 * * * *",
-        "Timezone": "Asia/Seoul",
-        "Suspend": "False",
-        "Active": 1,
-        "Last Schedule": "5m",
-        "Age": "5m20s",
-        "Containers": "app,log",
-        "Images": "app:1,log:2",
-        "Selector": "<none>",
-    }
-
-
-def test_a_cron_job_that_has_done_nothing() -> None:
-    said = shown("cronjobs.v1.batch", an_object(spec={"schedule": "@daily"}))
-    assert (said["Timezone"], said["Suspend"], said["Active"], said["Last Schedule"]) == (
-        "<none>",
-        "<unset>",
-        0,
-        "<none>",
-    )

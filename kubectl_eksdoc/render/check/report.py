@@ -1,0 +1,319 @@
+"""A check on one page: the verdict, what decides, the areas, and the upgrade steps; and as a result of each format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from itertools import groupby
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.check.areas import Area, Gate
+from kubectl_eksdoc.check.plan import CheckPlan, Judged
+from kubectl_eksdoc.model.cluster import Cluster
+from kubectl_eksdoc.model.codes import Code
+from kubectl_eksdoc.model.findings import Finding, Status, Suppression
+from kubectl_eksdoc.render.check import verdict
+from kubectl_eksdoc.render.check.causes import areas, blind, deciding, in_line, later, others
+from kubectl_eksdoc.render.check.diagnosis import diagnosis
+from kubectl_eksdoc.render.junit import Case, JUnit
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.report import (
+    PLAIN,
+    Backend,
+    Figure,
+    Findings,
+    Foot,
+    Head,
+    Line,
+    Lines,
+    Own,
+    Points,
+    Report,
+    Section,
+    Table,
+)
+from kubectl_eksdoc.render.sarif import Details, Sarif
+from kubectl_eksdoc.render.since import screen
+from kubectl_eksdoc.render.tables import MARGIN, Column, Title, plain, titled
+from kubectl_eksdoc.render.text import age, between, counted, cut, rfc3339, shown, wrap
+
+if TYPE_CHECKING:  # manifests alone are beside nothing earlier, and have no steps
+    from kubectl_eksdoc.baseline.changes import Since
+    from kubectl_eksdoc.check.changed import Changed
+    from kubectl_eksdoc.check.checklist.steps import Step
+    from kubectl_eksdoc.check.tables import TableOutline
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport(Report):
+    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read.
+    `since`: beside an earlier check, None where none was given."""
+
+    of: ClassVar[str] = "a check"
+
+    plan: CheckPlan
+    options: Mapping[str, object]
+    recognised: str = ""
+    tool_version: str = __version__
+    since: Since | None = None
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.plan.facts.cluster
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self.plan.findings
+
+    @property
+    def suppressed(self) -> list[tuple[Finding, Suppression]]:
+        return [(each.finding, each.by) for each in self.plan.suppressed]
+
+    def sections(self, full: bool) -> Iterator[Section | None]:
+        """What somebody must look at; `full`: all of it, all evidence."""
+        plan, observed = self.plan, self.cluster.observed_at
+        yield Head(verdict.in_short(plan))
+        yield screen.section(self.since, observed, full, self.tool_version)
+        if plan.diagnosis is not None:
+            yield from diagnosis(plan.diagnosis, full)
+        if plan.changes is not None:
+            yield _changes(plan.changes, observed, full)
+        if full:
+            yield from self._judged()
+        elif plan.diagnosis is None:
+            mark = screen.marking(self.since)
+            yield from (deciding(plan, mark), others(plan, mark), later(plan), blind(plan), in_line(plan))
+        yield Lines(Title("Suppressed"), list(self._suppressed(full)))
+        yield Points(Title("Suppressions that are out of date"), plan.notes)
+        yield _whole_way(plan) if full else _way(plan)
+        yield Foot(self._besides())
+
+    def _judged(self) -> Iterator[Section]:
+        """What decides, the areas, and the findings by the step that waits for them."""
+        plan, mark = self.plan, screen.marking(self.since)
+        if plan.diagnosis is None:
+            yield deciding(plan, mark)
+        yield Table(Title("Areas"), areas(plan), "areas")
+        for gate in (*Gate, None):
+            found = (*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN))
+            yield Findings(found, f" {verdict.before(plan, gate)}", mark=mark)
+        yield Findings(self._others, " that block nothing", mark=mark)
+
+    def _suppressed(self, full: bool) -> Iterator[Line]:
+        """All with reason and last day, or how many."""
+        if self.suppressed and not full:
+            yield Line(f"{counted(len(self.suppressed), 'finding')} suppressed: -o wide lists them", hang=0)
+            return
+        for found, by in self.suppressed:
+            subject = f"{found.subject.kind} {found.subject}"
+            yield Line(f"- {found.severity.value} {found.code.name}: {subject}: {found.message}")
+            yield Line(f"until {by.until.isoformat()}: {by.reason} ({by.where})", 4, 0)
+
+    @property
+    def _others(self) -> tuple[Finding, ...]:
+        """What passes and is worth knowing, and what is too slight to count."""
+        return tuple(each for each in self.findings if each.status is Status.PASS or not self.plan.counts(each))
+
+    def _besides(self) -> str:
+        """With how much of that there is."""
+        found = () if self.plan.diagnosis is not None else self._others
+        verb = "blocks" if len(found) == 1 else "block"
+        more = f"{counted(len(found), 'more finding')} {verb} nothing. " if found else ""
+        return f"Nothing is changed. {more}Everything: -o wide; for a program: -o json"
+
+    def result(self) -> object:
+        from kubectl_eksdoc.render.check.result import CheckResult
+
+        return CheckResult.of(self)
+
+    def markdown(self, look: Look) -> str:
+        from kubectl_eksdoc.render.check.ticket import ticket
+
+        return ticket(self.plan, self.since, self.tool_version, look)
+
+    def page(self, look: Look) -> str:
+        from kubectl_eksdoc.render.check.page.page import page
+        from kubectl_eksdoc.render.check.page.shown import Shown
+
+        return page(Shown(self.plan, self.options, self.tool_version), self.since, look)
+
+    def suites(self) -> Iterator[tuple[str, Sequence[Case]]]:
+        """Of each area. A code that several checks find is one case. What is not known has one, too, where it may hide
+        what was asked for."""
+        plan = self.plan
+        for area in Area:
+            judged = plan.in_area(area)
+            told = {finding.code for each in judged for finding in each.findings}
+            codes = (c for each in judged for c in each.check.codes if c in told or plan.wish.asks(each.check, c))
+            if cases := [self._case(code, judged) for code in dict.fromkeys(codes)]:
+                yield area.value, cases
+
+    def _case(self, code: Code, judged: Sequence[Judged]) -> Case:
+        """Where a command that is summed up could not be had, that it is unknown is told with each of its codes: none
+        of them was judged."""
+        counts = self.plan.counts
+        found = [each for one in judged for each in one.findings if each.code == code]
+        counting = [each for each in found if counts(each)]
+        # Of a check of several codes the first stands for the whole.
+        wholes = (one for one in judged if code in one.check.codes[1:])
+        unjudged = [e for one in wholes for e in one.findings if e.code == one.check.codes[0] and counts(e)]
+        return Case(
+            code.name,
+            [each for each in counting if each.status is Status.FAIL],
+            [each for each in (*counting, *unjudged) if each.status is Status.UNKNOWN],
+            [each for each in found if each.status is Status.PASS or not counts(each)],
+            [(each, by) for each, by in self.suppressed if each.code == code],
+        )
+
+    def details(self) -> Details:
+        plan, who = self.plan, self.cluster.identity
+        gate_of = verdict.gates(plan)
+        return Details(
+            f"eksdoc-check/{who.cluster or 'unknown'}",
+            (code for each in plan.judged for code in each.check.codes if plan.wish.asks(each.check, code)),
+            self.suppressed,
+            lambda found: {
+                "severity": found.severity.value,
+                "status": found.status.value,
+                "counts": plan.counts(found) and found.status is not Status.PASS,
+                "gate": (gate := gate_of(found)) and gate.value,
+            },
+            [{"executionSuccessful": True, "endTimeUtc": rfc3339(self.cluster.observed_at)}],
+            {"verdict": verdict.in_short(plan), "context": who.context or None},
+        )
+
+    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
+        {**PLAIN, "markdown": Own(markdown), "html": Own(page), "junit": JUnit("check"), "sarif": Sarif(details)}
+    )
+
+
+_MOST = 15
+"""Changes that a page shows."""
+
+
+def _changes(found: Changed, now: datetime, full: bool) -> Section:
+    """`now`: the moment of the observation."""
+    kept = found.changes if full else found.changes[:_MOST]
+    columns = [Column("AT"), Column("AGO", right=True, drop=1), Column("WHAT", floor=24, lines=2)]
+    rows = [
+        [rfc3339(each.at), age(between(each.at, now)), f"{each.subject.kind} {each.subject}: {each.what}"]
+        for each in kept
+    ]
+    below: list[Line | str] = [] if rows else [Line("nothing that still shows")]
+    below += (Line(f"? not known: {each}", tone=Tone.UNKNOWN) for each in found.unread)
+    title = Title("Changed", f" since {rfc3339(found.since)}")
+    return Table(title, (columns, rows), "changes", len(rows), len(found.changes) - len(kept), below=below)
+
+
+# The upgrade steps: a line for each, or all of them with reasons and commands.
+
+
+_MOST_LINES = 2
+"""Of a phase, where not all is asked for."""
+
+
+def _titled(plan: CheckPlan, step: Step) -> str:
+    waiting = verdict.waits(plan, step)
+    return f"{step.title} ({waiting})" if waiting else step.title
+
+
+def _way(plan: CheckPlan) -> Section:
+    """A few lines for each phase. What prepares is alike for all clusters."""
+
+    def lines(look: Look) -> Iterator[str]:
+        for phase, steps in groupby(plan.checklist, key=lambda step: step.phase):
+            told = "; ".join(f"{step.number}. {_titled(plan, step)}" for step in steps)
+            lines = wrap(shown(f"{phase.value}: {told}", look), look.columns, MARGIN, MARGIN * 2)
+            most = 1 if phase.name == "PREPARE" else _MOST_LINES
+            yield from lines[: most - 1]
+            if len(lines) <= most:
+                yield from lines[most - 1 :]
+            else:
+                rest = " ".join(line.strip() for line in lines[most - 1 :])
+                yield cut(f"{MARGIN * min(most, 2)}{rest}", look.columns, look)
+
+    title = Title(
+        "The way", f" in {counted(len(plan.checklist), 'step')} (each with its reason and its commands: -o wide)"
+    )
+    return Figure(None, lambda look, _: titled(title, list(lines(look)), look))
+
+
+def _whole_way(plan: CheckPlan) -> Section:
+    """With a line for each phase; nothing where no checklist was made."""
+    lines: list[Line] = []
+    for phase, steps in groupby(plan.checklist, key=lambda step: step.phase):
+        lines.append(Line(phase.value, tone=Tone.FAINT, whole=True))
+        for step in steps:
+            tone = Tone.BAD if verdict.waits(plan, step) else None
+            lines += [Line(f"{step.number:>3}. {_titled(plan, step)}", 2, 5, tone), *_details(step)]
+    return Lines(Title("The way"), lines)
+
+
+def _details(step: Step) -> Iterator[Line]:
+    yield Line(f"Why: {verdict.why(step)}", 7)
+    yield from (Line(command, 9, whole=True) for command in step.commands)
+    for form in step.forms:
+        yield Line(f"With {form.tool}: {form.text}", 7)
+        yield from (Line(command, 9, whole=True) for command in form.commands)
+    if step.done_when:
+        yield Line(f"Done when: {step.done_when}.", 7)
+    if step.verify:
+        yield Line(step.verify, 9, whole=True)
+
+
+# The tables by which an upgrade is judged, with their age: a line for each, or on a wide page each row.
+
+
+@dataclass(frozen=True, slots=True)
+class TablesReport(Report):
+    of: ClassVar[str] = "--tables"
+    formats: ClassVar[Mapping[str, Backend]] = MappingProxyType({name: PLAIN[name] for name in ("table", "wide")})
+
+    tables: Sequence[TableOutline]
+    today: date
+
+    def sections(self, full: bool) -> Iterator[Section]:
+        if full:
+            columns = [Column("ROW"), Column("READ"), Column("AGE", right=True), Column("SURE"), Column("SOURCE")]
+            for each in self.tables:
+                rows = [
+                    [
+                        f"{row.name}{f' ({row.promise})' if row.promise else ''}",
+                        row.read.isoformat(),
+                        self._age(row.read),
+                        row.confidence,
+                        row.document,
+                    ]
+                    for row in each.rows
+                ]
+                yield Table(Title(each.name, f": {each.about} ({counted(len(rows), 'row')})"), (columns, rows))
+            return
+        columns = [
+            Column("TABLE"),
+            Column("ROWS", right=True),
+            Column("READ"),
+            Column("AGE", right=True),
+            Column("KUBERNETES", drop=2),
+            Column("PROMISE", drop=1),
+            Column("WHAT", floor=20),
+        ]
+        rows = [
+            [
+                each.name,
+                str(len(each.rows)),
+                each.oldest.isoformat() if each.oldest == each.newest else f"{each.oldest} to {each.newest}",
+                self._age(each.oldest),
+                f"to {each.read_to}" if each.read_to else "",
+                each.promises,
+                each.about,
+            ]
+            for each in self.tables
+        ]
+        yield Figure(None, lambda look, _: plain(columns, rows, look))
+        yield Foot("Each row with its source: -o wide. Rows of your own: check --tables FILE.")
+
+    def _age(self, read: date) -> str:
+        return f"{max(0, (self.today - read).days)}d"

@@ -1,0 +1,324 @@
+"""``-o html``: the plan as one page that needs nothing else, to be read in a browser or printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from kubectl_eksdoc.drain.comparison.changes import Comparison
+from kubectl_eksdoc.drain.handoff.offers import HandOff, Step
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
+from kubectl_eksdoc.model.budgets import BudgetStatus
+from kubectl_eksdoc.model.findings import Severity
+from kubectl_eksdoc.render.drain import comparison, handoffs, rows, steps
+from kubectl_eksdoc.render.drain.findings import Group, by_when, evidence, grouped, unknown_of, unread
+from kubectl_eksdoc.render.drain.plan import DrainView, status_of
+from kubectl_eksdoc.render.drain.timeline import over_the_drain
+from kubectl_eksdoc.render.drain.verdict import blocker_count, course, left_by_verdict, new_names, ordered_by, verdict
+from kubectl_eksdoc.render.html import TONES, Html, command, el, folded, lines, more, put, table
+from kubectl_eksdoc.render.identity import called
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.pages import STYLE, Section, advice, command_list, framed, origin
+from kubectl_eksdoc.render.tables import SIGNS, Column, Drawn
+from kubectl_eksdoc.render.text import counted, listing
+
+
+def page(view: DrainView, look: Look) -> str:
+    """The plan as one HTML document."""
+    name = f"Drain plan for {called(view.cluster)}"
+    foot = f"kubectl eksdoc {view.tool_version} · nothing was changed"
+    return framed(name, STYLE, origin(view.cluster), _verdict(view, look), _sections(view), foot, look)
+
+
+def _verdict(view: DrainView, look: Look) -> Html:
+    said = steps.answer(view, look, where="below")
+    how = el("p", course(view)) if course(view) else ""
+    return el("div", el("strong", said), el("span", verdict(view)), how, class_=f"verdict {_page_tone(view)}")
+
+
+def _page_tone(view: DrainView) -> str:
+    if any(target.verdict is TargetVerdict.DRAINS for target in view.targets):
+        return "warn" if view.blockers or view.plan.unknowns else "good"
+    return "bad" if view.blockers else "open"
+
+
+def _sections(view: DrainView) -> Iterator[Section]:
+    blockers = grouped(view.blockers, view)
+    if view.comparison is not None:
+        title = f"Compared{comparison.title(view.comparison, view)}"
+        yield Section("compared", "Compared", title, _compared(view.comparison, view))
+    yield Section("timeline", "Timeline", "Timeline: bars p50, tails p95", over_the_drain(view))
+    yield Section("blockers", "Blockers", f"Blockers ({blocker_count(blockers)})", cards(blockers, view))
+    yield Section("next", "Next", "Next", _next(view))
+    yield Section("targets", "Targets", f"Targets, {ordered_by(view)}", _long(rows.drained(view)))
+    not_drained = f"Targets that are not drained{steps.not_drained(view)}"
+    yield Section("skipped", "Not drained", not_drained, undrained(view))
+    yield Section("budgets", "Budgets", "Budgets", budgets(view))
+    yield Section("unknown", "Unknown", "Unknown: what could not be judged is not taken as fine", _unknowns(view))
+    yield Section("warnings", "Warnings", "Warnings: these stop nothing", _warnings(view))
+    yield Section("evictions", "Evictions", "Evictions, by round", evictions(view))
+    yield Section("left", "Left", "Pods that are not evicted", left(view))
+    yield Section("unread", "Not read", "Not read", table(*rows.unread(view.unread), _NAMES))
+    yield Section("notes", "Notes", "Notes", _points(view.cluster.notes))
+    yield Section("not-judged", "Not judged", "Not judged by this plan", _points(view.plan.not_judged))
+    yield Section("after", "After the drain", "After the drain: how new nodes come and old ones leave", after(view))
+
+
+def _next(view: DrainView) -> Html:
+    parts = [
+        put(el("p", text + (":" if line else ".")), command(line) if line else "") for text, line in steps.steps(view)
+    ]
+    return el("div", lines(parts), class_="card") if parts else Html("")
+
+
+def _unknowns(view: DrainView) -> Html:
+    still, known = unknown_of(view)
+    return lines([cards(still, view), el("p", f"Accepted by --accept-unknown: {', '.join(known)}.") if known else ""])
+
+
+def _warnings(view: DrainView) -> Html:
+    said: list[Group] = []
+    notes: list[Group] = []
+    for group in grouped(view.warnings, view):
+        (notes if group.first.severity is Severity.INFO else said).append(group)
+    folds = folded(counted(len(notes), "note"), cards(notes, view, opened=False))
+    return lines([cards(said, view, opened=False), folds])
+
+
+def _points(texts: Iterable[str]) -> Html:
+    items = [el("li", text) for text in texts]
+    return el("ul", *items) if items else Html("")
+
+
+# The page's tables: targets, budgets with their headroom as bars, evictions by round, pods that are left.
+
+
+_NAMES = frozenset({"NODE", "BUDGET", "POD", "SCHEDULED ON", "KIND"})
+
+MOST_PODS = 1000
+"""Rows of pods that a page shows; the rest is counted."""
+
+MOST_UNDRAINED = 1000
+"""Rows of nodes that are not drained."""
+
+_MOST_OPEN = 300
+"""Rows of one table that are laid out at once."""
+
+MOST_BUDGETS = 100
+"""Rows of budgets, those that block or are slow and the others each."""
+
+
+def undrained(view: DrainView) -> Html:
+    columns, body = rows.undrained(view)
+    return put(_long((columns, body[:MOST_UNDRAINED])), more(len(body) - MOST_UNDRAINED, "nodes"))
+
+
+def _long(drawn: Drawn) -> Html:
+    """What a browser would take long to lay out is folded."""
+    columns, body = drawn
+    rest = body[_MOST_OPEN:]
+    hidden = folded(f"{counted(len(rest), 'node')} more", table(columns, rest, _NAMES)) if rest else ""
+    return put(table(columns, body[:_MOST_OPEN], _NAMES), hidden)
+
+
+def budgets(view: DrainView, most: int = MOST_BUDGETS) -> Html:
+    """Those that block or are slow, at most so many of each, worst first; the ones that fit are folded. Why one blocks
+    stands among the blockers."""
+    order = rows.budget_order(view, full=True)
+    fits = sum(h.verdict is BudgetVerdict.FITS for h in order)
+    columns, body = rows.budgets(view, full=True)
+    at = len(body) - fits
+    verdict = next(i for i, column in enumerate(columns) if column.title == "VERDICT")
+    columns = [columns[0], columns[verdict], Column("RULE AND HEADROOM"), *columns[2:verdict], columns[verdict + 1]]
+    kept = [*range(at)][:most] + [*range(at, len(body))][:most]
+    drawn = [
+        [row[0], row[verdict], put(str(row[1]), _headroom(status_of(h.budget))), *row[2:verdict], row[verdict + 1]]
+        for row, h in ((body[i], order[i]) for i in kept)
+    ]
+    told = min(at, most)
+    hidden = put(table(columns, drawn[told:], _NAMES), more(fits - most, "budgets"))
+    shown = [table(columns, drawn[:told], _NAMES), more(at - most, "budgets that block or are slow")]
+    key = el("p", _key("bar"), "needed", _key("spare"), "to spare", _key("lack"), "lacking", class_="key")
+    shown += [folded(counted(fits, "budget") + " in which all fits", hidden) if fits else Html("")]
+    return lines([*shown, key if body else ""])
+
+
+def evictions(view: DrainView) -> Html:
+    parts = []
+    kept = view.evictions[:MOST_PODS]
+    for number, members in groupby(sorted(kept, key=lambda e: (e.round, e.position)), key=lambda e: e.round):
+        found = list(members)
+        nodes = len({eviction.node for eviction in found})
+        columns, body = rows.evictions(found, view)
+        columns = [*columns[:1], *columns[2:]]
+        body = [[*row[:1], *row[2:]] for row in body]
+        title = f"Round {number}: {counted(len(found), 'eviction')} on {counted(nodes, 'node')}"
+        parts.append(folded(title, table(columns, body, _NAMES)))
+    meant = el("p", said, class_="soft") if (said := new_names(view)) else ""
+    return lines([*parts, meant, more(len(view.evictions) - len(kept), "evictions")])
+
+
+def left(view: DrainView) -> Html:
+    kept = view.left[:MOST_PODS]
+    shown = folded(left_by_verdict(view), table(*rows.left(kept, view), _NAMES)) if kept else ""
+    return lines([shown, more(len(view.left) - len(kept), "pods")])
+
+
+def _headroom(status: BudgetStatus | None) -> Html:
+    """Healthy pods against those that are needed, as parts of those that are expected."""
+    if status is None:
+        return el("div", "status unknown", class_="open")
+    whole = max(status.expected, status.current, status.desired, 1)
+    met = min(status.current, status.desired)
+    parts = (
+        ("room", 0, whole),
+        ("bar", 0, met),
+        ("lack", met, status.desired),
+        ("spare", status.desired, status.current),
+    )
+    said = f"{status.current} of {status.expected} healthy, {status.desired} needed"
+    bars = (_part(kind, start / whole, (stop - start) / whole) for kind, start, stop in parts if stop > start)
+    return el("svg", el("title", said), *bars, class_="headroom", role="img")
+
+
+def _part(kind: str, start: float, width: float) -> Html:
+    return el("rect", class_=kind, x=f"{100 * start:.1f}%", width=f"{100 * width:.1f}%", height="100%")
+
+
+def _key(kind: str) -> Html:
+    return put(el("svg", el("rect", class_=kind, width="100%", height="100%", rx=2), aria_hidden="true"))
+
+
+# Findings as cards that open and close: what is wrong, on what, and commands that one click selects.
+
+
+MOST_CARDS = 200
+"""In one section; the worst come first."""
+_MOST_CARDS_OPEN = 8
+_MOST_NODES = 8
+_MOST_LINES = 8
+
+
+def cards(groups: Sequence[Group], view: DrainView, opened: bool = True) -> Html:
+    """Of `groups` so many as one can read; with `opened` the first of each code stands open, up to a few."""
+    seen: set[str] = set()
+    parts = []
+    for group in groups[:MOST_CARDS]:
+        code = group.first.code.name
+        parts.append(_card(group, view, opened and code not in seen and len(seen) < _MOST_CARDS_OPEN))
+        seen.add(code)
+    return lines([*parts, more(len(groups) - MOST_CARDS, "like these")])
+
+
+def _card(group: Group, view: DrainView, open_: bool) -> Html:
+    first, nodes = group.first, group.elsewhere
+    sign, tone = SIGNS[first.status]
+    shown = nodes if len(nodes) <= _MOST_NODES + 1 else [*nodes[:_MOST_NODES], f"and {len(nodes) - _MOST_NODES} more"]
+    summary = put(
+        el("span", f"{sign} {first.code.name}", class_=f"code {TONES[tone]}"),
+        " ",
+        el("span", first.severity.value, class_="tag"),
+        " ",
+        group.about,
+        *(put(" ", el("span", node, class_="tag name")) for node in shown),
+    )
+    return folded(summary, _inside(group, view, nodes if len(shown) < len(nodes) else []), open_=open_)
+
+
+def _inside(group: Group, view: DrainView, nodes: Sequence[str]) -> Html:
+    told, uncounted = evidence(group)
+    rest = [f"and {uncounted} more"] if uncounted else []
+    return el(
+        "div",
+        lines(
+            [
+                *(el("p", message) for message in group.messages),
+                el("p", "missing: ", el("b", group.first.missing)) if group.first.missing else "",
+                _list("on", nodes),
+                _list("subjects", group.listed),
+                _list("lines of evidence", [*told, *rest]),
+                *(advice(when, text, commands) for when, text, commands in by_when(unread(group, view))),
+            ]
+        ),
+    )
+
+
+def _list(what: str, texts: Sequence[str]) -> Html:
+    """A list; where it is long, what is behind the first few opens with a click."""
+    if not texts:
+        return Html("")
+    kept = texts if len(texts) <= _MOST_LINES + 1 else texts[:_MOST_LINES]
+    rest = texts[len(kept) :]
+    shown = el("ul", *(el("li", text) for text in kept), class_="evidence")
+    return put(shown, folded(f"{len(rest)} more {what}", el("ul", *(el("li", text) for text in rest))) if rest else "")
+
+
+# The page's section on what differs from a saved plan.
+
+
+_COMPARED = frozenset({"NODE", "BUDGET"})
+
+
+def _compared(found: Comparison, view: DrainView) -> Html:
+    """Every figure; findings that came or went are folded where there are many."""
+    changes = table(*comparison.findings(found, found.findings, full=True), _COMPARED)
+    title = f"{counted(len(found.findings), 'finding')} came, changed or went"
+    tables = (
+        comparison.asked(found.asked),
+        comparison.figures(found, found.figures),
+        comparison.targets(found.targets),
+        comparison.budgets(found.budgets),
+    )
+    drawn = (table(*each, _COMPARED) for each in tables)
+    return lines(
+        [
+            *(el("p", text) for text in comparison.remarks(found, view)),
+            *(el("div", each, class_="apart") for each in drawn if each),
+            folded(title, changes, open_=len(found.findings) <= 12) if changes else "",
+            el("p", comparison.unchanged(found), class_="soft") if found.unchanged else "",
+        ]
+    )
+
+
+# How new nodes come and old ones leave, one group of nodes at a time, with the ways compared.
+
+
+_MOST_PODS, _MOST_NODES = 200, 100
+"""Of which so many names are listed."""
+
+
+def after(view: DrainView) -> Html:
+    return lines(_group(handoff) for handoff in view.handoffs)
+
+
+def _group(handoff: HandOff) -> Html:
+    names = listing(handoff.kept, _MOST_NODES, Look())
+    kept = el("p", f"Not in full: {names}") if names else ""
+    inside = [kept, *_page_steps("New nodes", handoff.arrive), *_page_steps("Old nodes", handoff.leave)]
+    beware = el("ul", *(el("li", f"{text}.") for text in handoff.beware)) if handoff.beware else ""
+    inside += [folded(f"{len(handoff.beware)} to beware of", beware), *_page_instead(handoff)]
+    return folded(handoffs.head(handoff), el("div", lines(inside)))
+
+
+def _page_steps(title: str, steps: Sequence[Step]) -> list[Html]:
+    return [
+        el("div", el("p", el("b", f"{title}: "), step.text), command_list(step.commands), class_="remedy")
+        for step in steps
+    ]
+
+
+def _page_instead(handoff: HandOff) -> list[Html]:
+    update = handoffs.update_of(handoff)
+    if update is None:
+        return []
+    columns, rows = handoffs.comparison(handoff.instead)
+    parts = [el("h3", "The ways compared"), table(columns, rows)]
+    parts += [
+        el("p", f"Nodes added by {handoffs.WAYS[option.way].lower()}: {option.surge_why}", class_="soft")
+        for option in handoff.instead
+    ]
+    for said, pods in handoffs.pods_of(update):
+        names = el("ul", *(el("li", pod, class_="name") for pod in pods[:_MOST_PODS]))
+        left = more(len(pods) - _MOST_PODS, "pods")
+        parts.append(folded(put("The group's own update: ", said, f" {counted(len(pods), 'pod')}"), names, left))
+    return parts

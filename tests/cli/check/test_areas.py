@@ -1,0 +1,48 @@
+"""``check --area``: it is recorded and told as it was given, and asks for what its codes ask for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.check.areas import Area
+from kubectl_eksdoc.check.registry import codes_of
+from tests.cli.running import run_cli
+
+WORKLOADS = ("check", "--demo", "--area", "workloads")
+
+
+def test_the_answer_has_it_as_it_was_given(tmp_path: Path) -> None:
+    ran = run_cli(*WORKLOADS, "-o", "json")
+    told = json.loads(ran.out)
+    assert told["metadata"]["options"] == {"area": ["workloads"]}
+    assert {code for each in told["checks"] for code in each["codes"]} == set(codes_of(("workloads",)))
+    assert "(--area workloads):" in run_cli(*WORKLOADS, "-o", "html").out
+    (saved := tmp_path / "before.json").write_text(ran.out, encoding="utf-8")
+    again = json.loads(run_cli(*WORKLOADS, "--since", str(saved), "-o", "json").out)["since"]
+    assert again["unchanged"] and not again["new"] and not again["fixed"] and not again["notJudgedThisTime"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((*WORKLOADS, "--gate", "before-control-plane"), "none of workloads has to be fixed before"),
+        ((*WORKLOADS, "--symptom", "dns"), "--symptom selects what is checked, and --area does so, too"),
+        (("check", "-f", ".", "--from", "1.33", "--area", "apis"), "--from judges manifests alone"),
+    ],
+)
+def test_errors_name_it(words: tuple[str, ...], said: str) -> None:
+    ran = run_cli(*words)
+    assert ran.code == 2 and said in ran.err and "--only" not in ran.err
+
+
+@pytest.mark.parametrize("area", [Area.WORKLOADS, Area.DNS])
+def test_its_rights_are_those_of_its_codes(area: Area) -> None:
+    def rules(*flags: str) -> object:
+        return [
+            each.get("rules") for each in json.loads(run_cli("permissions", "check", *flags, "-o", "json").out)["items"]
+        ]
+
+    assert rules("--area", area.flag) == rules("--only", ",".join(codes_of((area.flag,)))) != rules()
