@@ -10,7 +10,7 @@ from kubectl_eksdoc.imds_probe.affected import Effect
 from kubectl_eksdoc.imds_probe.assumed import Intent
 from kubectl_eksdoc.imds_probe.judging import NODES
 from kubectl_eksdoc.imds_probe.plan import GroupPlan, MetadataPlan
-from kubectl_eksdoc.imds_probe.sources import NodesAlike, Service, instance_of, service_now
+from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, Service, instance_of, service_now
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.cluster import Source
@@ -55,11 +55,7 @@ def in_short(plan: MetadataPlan) -> str:
         return "No nodes: nothing to reach an instance metadata service from."
     nodes = sum(len(group.alike.nodes) for group in plan.groups)
     cut = _nodes(plan, Reach.CUT_OFF)
-    parts = [
-        f"Pods on {cut} of {counted(nodes, 'node')} cannot reach the instance metadata service"
-        if cut
-        else f"Pods on none of {counted(nodes, 'node')} cannot reach the instance metadata service"
-    ]
+    parts = [f"Pods on {cut} of {counted(nodes, 'node')} cannot reach the instance metadata service"]
     for reach, text in ((Reach.V1_ONLY, "they are answered without a token only"), (Reach.UNKNOWN, "it is not known")):
         count = _nodes(plan, reach)
         if count:
@@ -159,7 +155,7 @@ def _text(view: MetadataView, look: Look, full: bool) -> str:
         return "\n".join([*told, *([""] if beside else []), *beside]) + "\n"
     first = view.pod.sentence if view.pod is not None else in_short(view.plan)
     facts, found = view.plan.facts, view.plan.findings
-    groups = [each for each in view.plan.groups if full or _matters(each)]
+    groups = [each for each in view.plan.groups if full or _matters(each, facts)]
     sections = [
         [look.paint(line, Tone.TITLE) for line in wrap(shown(first, look), look.columns)],
         beside,
@@ -264,13 +260,17 @@ def _why(groups: Sequence[GroupPlan], look: Look) -> Iterator[str]:
         yield from wrap(shown(sentence(group), look), look.columns, MARGIN, MARGIN * 2)
 
 
-def _matters(group: GroupPlan) -> bool:
+def _matters(group: GroupPlan, facts: MetadataFacts) -> bool:
     """Some of its pods do not reach the service, or will not, or nobody knows. Of nodes that never had one nobody is
     affected as a rule."""
     if any(each.effect is not Effect.NO_KNOWN_NEED for each in group.affected):
         return True
-    reaches = {group.alike.here.reach, group.alike.later.reach}
-    return group.alike.now.options is not None and reaches != {Reach.REACHABLE}
+    alike, intent = group.alike, facts.intent
+    reaches = {alike.here.reach, alike.later.reach}
+    as_meant = intent is not None and intent.met_by(alike.now.options) and intent.met_by(alike.next.options)
+    if as_meant or (facts.assumed is not None and reaches == {Reach.CUT_OFF}):
+        return False  # nothing is to be done there, and nothing changes by what is assumed
+    return alike.now.options is not None and reaches != {Reach.REACHABLE}
 
 
 def _causes_title(plan: MetadataPlan, groups: Sequence[GroupPlan]) -> Title:
