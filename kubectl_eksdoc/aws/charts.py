@@ -6,7 +6,6 @@ Sources, and what a gap in them means: `chart_values/README.md`.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -17,17 +16,6 @@ from kubectl_eksdoc.model.versions import Version, parse
 
 _OWN_VERSION = ("env", "VPC_CNI_VERSION")
 _ADDON = "vpc-cni"
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentedVariable:
-    """An environment variable of vpc-cni as its README (of v1.23.0) has it. `default` is "" where it is unset or
-    empty; `since` and `deprecated` are chart versions (``v1.12.6``), "" where the README names none: always, never."""
-
-    name: str
-    default: str
-    since: str = ""
-    deprecated: str = ""
 
 
 def chart_defaults(addon: str, version: str) -> Doc | Unknown:
@@ -56,19 +44,15 @@ def chart_defaults(addon: str, version: str) -> Doc | Unknown:
     return below if at(below, *_OWN_VERSION) is None else with_value(below, _OWN_VERSION, str(wanted))
 
 
+@lru_cache(maxsize=1)
 def variables() -> frozenset[str]:
     """The names of all that a chart sets or the README documents."""
     charts = _vpc_cni().values()
     set_there = (name for values in charts for path in _ENV for name in at(values, *path) or ())
-    return frozenset((*set_there, *_variables()))
+    return frozenset((*set_there, *(row["name"] for row in _read("vpc_cni_variables.json"))))
 
 
 _ENV = (("env",), ("init", "env"), ("nodeAgent", "env"))
-
-
-def documented_variable(name: str) -> DocumentedVariable | Unknown:
-    """What vpc-cni does with a variable that nobody sets: a chart may set it, which then holds."""
-    return _variables().get(name) or Unknown(f"the README of {_ADDON} v1.23.0 documents no variable {name}")
 
 
 @lru_cache(maxsize=1)
@@ -82,11 +66,6 @@ def _vpc_cni() -> dict[Version, Doc]:
         assert key is not None, version
         found[key] = values
     return found
-
-
-@lru_cache(maxsize=1)
-def _variables() -> dict[str, DocumentedVariable]:
-    return {row["name"]: DocumentedVariable(**row) for row in _read("vpc_cni_variables.json")}
 
 
 def _read(name: str) -> Any:

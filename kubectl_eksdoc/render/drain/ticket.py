@@ -15,11 +15,10 @@ from kubectl_eksdoc.render.drain.course import course, new_names, ordered_by
 from kubectl_eksdoc.render.drain.groups import Advice, Group, evidence, grouped, unread
 from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN, blocker_count, estimate_lines, left_by_verdict, verdict
 from kubectl_eksdoc.render.drain.view import DrainView
-from kubectl_eksdoc.render.identity import UNKNOWN, named
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import code, escape, folded
 from kubectl_eksdoc.render.tables import Drawn
-from kubectl_eksdoc.render.text import counted, rfc3339
+from kubectl_eksdoc.render.text import counted
 
 _LONGEST = 65_536
 """What GitHub takes for an issue or a comment, in characters."""
@@ -45,12 +44,12 @@ def ticket(view: DrainView, look: Look) -> str:
 
 def _ticket(view: DrainView, look: Look, most: int) -> str:
     lines = [
-        f"## Drain plan for {_cluster(view)}",
+        f"## Drain plan for {markdown.cluster(view.cluster)}",
         "",
         f"**{escape(verdict(view))}**",
         "",
         *_course(view),
-        *_origin(view),
+        markdown.origin(view.cluster, view.tool_version),
     ]
     for title, body in _sections(view, look, most):
         if body:
@@ -65,22 +64,9 @@ def _ticket(view: DrainView, look: Look, most: int) -> str:
     return markdown.signed(lines, look)
 
 
-def _cluster(view: DrainView) -> str:
-    who = view.cluster.identity
-    return code(who.cluster or who.context) if who.cluster or who.context else "an unknown cluster"
-
-
 def _course(view: DrainView) -> list[str]:
     said = course(view)
     return [escape(said), ""] if said else []
-
-
-def _origin(view: DrainView) -> list[str]:
-    who = view.cluster.identity
-    words = (*named(who), ("server", who.server_version))
-    parts = [f"{word} {code(value) if value else UNKNOWN}" for word, value in words]
-    source = f"{view.cluster.source.value} data of {rfc3339(view.cluster.observed_at)}"
-    return [f"{' · '.join(parts)} · {source} · kubectl eksdoc {escape(view.tool_version)}"]
 
 
 def _sections(view: DrainView, look: Look, most: int) -> Iterable[tuple[str, list[str]]]:
