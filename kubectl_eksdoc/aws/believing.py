@@ -76,6 +76,7 @@ def _cluster(said: Json) -> EksCluster:
         created=moment(said, "createdAt"),
         issues=issues(said),
         subnets=texts(network, "subnetIds"),
+        tags=tuple(sorted((str(key), str(value)) for key, value in (said.get("tags") or {}).items())),
     )
 
 

@@ -44,6 +44,7 @@ def chart_defaults(addon: str, version: str) -> Doc | Unknown:
     return below if at(below, *_OWN_VERSION) is None else with_value(below, _OWN_VERSION, str(wanted))
 
 
+@lru_cache(maxsize=1)
 def variables() -> frozenset[str]:
     """The names of all that a chart sets or the README documents."""
     charts = _vpc_cni().values()

@@ -2,24 +2,55 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.amazon.metadata_service import REQUIRED
+from kubectl_eksdoc.amazon.metadata_service import OPTIONAL, REQUIRED
 from kubectl_eksdoc.model.aws.machines import Image, MetadataOptions
 
 AL2023 = "AL2023"
+TAG = "tag:"
 _MOST, _NAMED = 5, 3
+
+
+def settings(text: str, names: Collection[str]) -> dict[str, str] | None:
+    """``hops=1,tokens=required``, with spaces where a tag takes no comma: each of `names` once at the most."""
+    found: dict[str, str] = {}
+    for part in re.split(r"[,\s]+", text.strip()):
+        name, _, value = part.partition("=")
+        fits = {
+            "hops": value.isascii() and value.isdigit() and 1 <= int(value or 0) <= 64,
+            "tokens": value in (REQUIRED, OPTIONAL),
+            "ami": value.upper() == AL2023,
+        }
+        if name not in names or name in found or not fits[name]:
+            return None
+        found[name] = value
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """The options that are meant: `hops` at most, None and "" where anything is."""
+    """The options that are meant: `hops` at most, None and "" where anything is. `tag`: that one of the cluster says
+    it, "" where it is known."""
 
     hops: int | None = None
     tokens: str = ""
+    tag: str = ""
+
+    @classmethod
+    def of(cls, text: str) -> Intent | None:
+        """None for a text that is no intent."""
+        found = settings(text, ("hops", "tokens"))
+        if found is None:
+            return None
+        return cls(int(found["hops"]) if "hops" in found else None, found.get("tokens", ""))
 
     def __str__(self) -> str:
         """As the flag takes it."""
+        if self.tag:
+            return f"{TAG}{self.tag}"
         return ",".join(f"{name}={value}" for name, value in (("hops", self.hops), ("tokens", self.tokens)) if value)
 
     def missed_by(self, options: object) -> bool:

@@ -48,8 +48,6 @@ def judged(
             yield _of_pods(alike, same, hops, assumed)
     if not assumed:
         yield from _next(alike, affected, intent)
-    if intent is not None:
-        yield from _intended(alike, intent)
     yield from _tokens(alike, counted)
     yield from rejected(_subject(alike), counted or {})
     if alike.next.refused:
@@ -61,6 +59,8 @@ def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequen
     yield from _possible(facts, groups)
     yield from _unlikely(facts, groups)
     yield from _unknown(facts, [alike for alike, _ in groups])
+    if facts.intent is not None:
+        yield from _intended(facts, (alike for alike, _ in groups), facts.intent)
     identities = facts.told.identities
     if any(affected for _, affected in groups) and isinstance(identities, Unknown):  # else it does not matter
         yield Finding.of(
@@ -187,7 +187,9 @@ def _of_pods(alike: NodesAlike, same: Sequence[AffectedPod], hops: int, assumed:
     broken = same[0].effect is Effect.BROKEN
     pods = sorted(each.pod.key for each in same)
     by = alike.now.by or ("" if broken and assumed else alike.next.by)
-    evidence = [*some(pods), f"{NODES}{_group(alike)}{', ' if by else ''}{by}"]
+    each_by = by.startswith(("hop limit by", "tokens by"))
+    made = f"; {'' if each_by else 'options by '}{by}" if by else ""
+    evidence = [*some(pods), f"{NODES}{_group(alike)}{made}"]
     if same[0].line:
         evidence.append(f"its log: {same[0].line}")
     if same[0].source:
@@ -247,17 +249,21 @@ def _unlikely(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[
         yield Finding.of("imds-pods-possible/no-known-need", _cluster(facts), tuple(some(owners)), count=len(found))
 
 
-def _intended(alike: NodesAlike, intent: Intent) -> Iterator[Finding]:
-    options = {"now": alike.now.options, "on the next node": alike.next.options}
-    missed = [when for when, each in options.items() if intent.missed_by(each)]
+def _intended(facts: MetadataFacts, every: Iterable[NodesAlike], intent: Intent) -> Iterator[Finding]:
+    """One for all groups, each a line of the evidence."""
+    missed: dict[NodesAlike, str] = {}
+    for alike in every:
+        options = {"now": alike.now.options, "on the next node": alike.next.options}
+        if found := [when for when, each in options.items() if intent.missed_by(each)]:
+            missed[alike] = f"{_group(alike)}: {_in_words(options[found[0]])} ({' and '.join(found)})"
     if missed:
-        which = ("--nodegroup", alike.name) if alike.name else tuple(f"node/{name}" for name in alike.nodes)
+        groups = (("--nodegroup", each.name) if each.name else (f"node/{n}" for n in each.nodes) for each in missed)
+        which = tuple(word for words in groups for word in words)
         yield Finding.of(
             "imds-intent-missed",
-            _subject(alike),
-            tuple(some(alike.nodes)),
-            when=" and ".join(missed),
-            found=_in_words(options[missed[0]]),
+            _subject(next(iter(missed))) if len(missed) == 1 else _cluster(facts),
+            tuple(missed.values()),
+            found=next(iter(missed.values())) if len(missed) == 1 else ", ".join(map(_group, missed)),
             intent=str(intent),
             command=shell("kubectl", "eksdoc", "imds-probe", *which, "--assume", str(intent)),
         )

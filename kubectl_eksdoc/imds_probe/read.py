@@ -9,7 +9,7 @@ from datetime import datetime
 from kubectl_eksdoc.amazon.metadata_service import POD
 from kubectl_eksdoc.aws.machines import machines_told, nothing_told
 from kubectl_eksdoc.aws.metadata_calls import v1_calls
-from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.errors import AwsDenied, UsageError
 from kubectl_eksdoc.imds_probe.affected import choose, inside, logs_of
 from kubectl_eksdoc.imds_probe.assumed import Assumed, Intent
 from kubectl_eksdoc.imds_probe.plan import MetadataPlan, plan_metadata, worth_a_look
@@ -111,12 +111,29 @@ def plan_imds(
         AwsError: nothing can be asked at all.
         ClusterError: the cluster cannot be talked to.
     """
+    if intent is not None and intent.tag:
+        intent = _by_tag(session, intent.tag)
     part = cluster or session.cluster
     asked = part if session.live else session.cluster
     facts = replace(metadata_facts(session, asked), cluster=part, assumed=assumed, intent=intent)
     if evidence:
         facts = replace(facts, v1_calls=_v1_calls(session, _instances(asked)))
     return plan_metadata(with_pods(facts, hops, session.inside), hops, reach)
+
+
+def _by_tag(session: ClusterSession, name: str) -> Intent:
+    """What that tag of the cluster says."""
+    if not session.live:
+        raise UsageError("--intent tag:NAME asks EKS: nothing else keeps the tags of a cluster", "Give the options.")
+    eks = session.eks
+    if isinstance(eks, Unknown):
+        raise AwsDenied(f"tag {name} of the cluster is not known: {eks}", "Give the options.", eks.missing)
+    said = dict(eks.tags).get(name)
+    found = None if said is None else Intent.of(said)
+    if found is None:
+        what = "has no such tag" if said is None else f"has {said!r} there, which is no intent"
+        raise UsageError(f"--intent tag:{name}: cluster {eks.name} {what}", "Give it hops=1, for example.")
+    return found
 
 
 def vpc_of(session: ClusterSession) -> str:

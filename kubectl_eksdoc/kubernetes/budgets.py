@@ -15,7 +15,7 @@ from typing import NamedTuple
 from kubectl_eksdoc.kubernetes.replacement import NoScale, Scale, ScaleNotRead, Scales
 from kubectl_eksdoc.model.budgets import ALWAYS_ALLOW, IF_HEALTHY, Amount, Budget, BudgetStatus
 from kubectl_eksdoc.model.pods import Pod
-from kubectl_eksdoc.model.selectors import EVERYTHING, Requirement, Selector
+from kubectl_eksdoc.model.selectors import EVERYTHING, Selector
 
 DELETION_TIMEOUT = timedelta(minutes=2)
 """How long a granted eviction counts as unhealthy without the pod's deletion being seen."""
@@ -274,36 +274,6 @@ def amount_of(value: int | str) -> Amount | None:
         return None
     number = int(match[1])
     return Amount(number, percent=True) if -(2**63) <= number < 2**63 else None
-
-
-# What policy/v1 shows of a budget's selector, whichever version the budget was written in.
-#
-# policy/v1beta1 (served before 1.25) took an empty selector for "no pods", policy/v1 takes it for "all pods". Budgets
-# written in those days are still stored, and policy/v1 shows theirs with a requirement that no pod meets.
-# Source: pkg/apis/policy/helper.go, pkg/apis/policy/{v1,v1beta1}/conversion.go, Kubernetes v1.36.
-
-
-MARKER = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
-MATCHES_NONE = Selector((Requirement(MARKER, "Exists"),))
-"""How policy/v1 shows the empty selector of policy/v1beta1."""
-
-_ALL_IN_V1BETA1 = Selector((Requirement(MARKER, "DoesNotExist"),))
-
-
-def as_v1(api_version: str, selector: Selector) -> Selector:
-    """The selector as policy/v1 shows it of a budget that was written as `api_version` with `selector`.
-
-    A selector that was not given at all matches nothing in both (`selectors.NOTHING`) and stays as it is.
-    """
-    if api_version == "policy/v1beta1":
-        if selector == EVERYTHING:
-            return MATCHES_NONE
-        if selector == _ALL_IN_V1BETA1:
-            return EVERYTHING
-    elif selector == MATCHES_NONE:
-        return selector
-    # The marker never combines with what a user wrote.
-    return replace(selector, requirements=tuple(r for r in selector.requirements if r.key != MARKER))
 
 
 # Which specs of a PodDisruptionBudget the API server accepts, and what it says of the others.

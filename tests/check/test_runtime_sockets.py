@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.amazon.upgrades.sockets import flagged_by_dds
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.codes import Code
 from kubectl_eksdoc.model.findings import Finding, Severity, Status, Subject
@@ -18,6 +17,7 @@ from kubectl_eksdoc.model.versions import Version
 from kubectl_eksdoc.model.workloads import CronJob, HostFiles
 from tests.builders import a_hostpath, a_job, a_node, a_pod, a_workload, an_owner
 from tests.check.of_cluster import facts, found, only
+from tests.kubectl_dds import flagged_by_dds
 
 SOCK = "/var/run/docker.sock"
 OLD, NEW = Version(1, 23), Version(1, 24)

@@ -287,3 +287,10 @@ def test_a_chart_says_what_its_literal_templates_apply(tmp_path: Path) -> None:
     (tmp_path / "templates" / "rbac.yaml").write_text("{{- if .Values.rbac }}\nkind: ClusterRole\n{{- end }}\n")
     (tmp_path / "charts").mkdir()
     assert sorted(unread()) == ["charts", "templates/rbac.yaml"] and run_cli(*words).code == 5
+
+
+@pytest.mark.parametrize("addon", ["vpc-cni", "coredns", "kube-proxy"])
+def test_the_page_of_the_demo_fits_in_45_lines(addon: str) -> None:
+    for mode in ("NONE", "OVERWRITE"):
+        ran = run_cli("addon-diff", addon, "--demo", "--resolve-conflicts", mode, environ={"COLUMNS": "100"})
+        assert len(ran.out.splitlines()) <= 45

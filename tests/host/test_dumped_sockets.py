@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.amazon.upgrades.sockets import flagged_by_dds
 from kubectl_eksdoc.check.facts import CheckFacts
 from kubectl_eksdoc.check.plan import Wish, plan_check
 from kubectl_eksdoc.check.registry import chosen, kinds_of
@@ -21,6 +20,7 @@ from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.model.versions import Version
 from tests.host.dumps import a_list, a_small_dump, an_object, archive, as_kubectl, lists_of
+from tests.kubectl_dds import flagged_by_dds
 
 SOCK = {"name": "sock", "hostPath": {"path": "/var/run/docker.sock"}}
 WITHIN: Mapping[str, tuple[str, ...]] = {

@@ -68,7 +68,8 @@ def meant(world: Cloud, hops: int = 1, tokens: str = "") -> MetadataPlan:
 
 def test_a_hop_limit_that_is_meant_and_met_is_no_finding() -> None:
     plan = meant(hardened())
-    assert {each.status for each in plan.findings} == {Status.PASS} and "as meant" in shown(plan)
+    assert {each.status for each in plan.findings} == {Status.PASS} and "as meant" in shown(plan, "wide")
+    assert "as meant" not in shown(plan), "nothing is to be done there"
     assert "no node is known to have other options than what is meant (hops=1)" in " ".join(shown(plan).split())
     world = hardened()
     world.instances[ident(0)] = Instance(ident(0), state="running", options=TWO)
@@ -77,6 +78,11 @@ def test_a_hop_limit_that_is_meant_and_met_is_no_finding() -> None:
     missed = found["imds-intent-missed"]
     assert missed.status is Status.FAIL and "the hop limit is 2" in missed.message and "(now)" in missed.message
     assert missed.remedy[0].command.endswith("--nodegroup blue --assume hops=1")
+
+
+def test_a_sentence_about_no_node_is_no_double_negative() -> None:
+    said = shown(plan_metadata(of(cloud("own template", options=TWO, said=SaidOptions("required", 2))).facts, 2))
+    assert said.startswith("Pods on 0 of 1 node cannot reach the instance metadata service")
 
 
 def test_tokens_can_be_meant_and_an_endpoint_that_is_disabled_misses_nothing() -> None:
@@ -107,8 +113,8 @@ def test_where_one_hop_is_meant_no_node_is_changed_for_a_pod_that_may_need_it() 
     assert widened == [True, False]
 
 
-def shown(plan: MetadataPlan) -> str:
-    return ImdsReport(plan, {}, offered=offered(plan, plan.facts.cluster)).render("table", Look(120))
+def shown(plan: MetadataPlan, form: str = "table") -> str:
+    return ImdsReport(plan, {}, offered=offered(plan, plan.facts.cluster)).render(form, Look(120))
 
 
 @pytest.mark.parametrize("options", [MetadataOptions("required", 1), MetadataOptions("optional", 1)])

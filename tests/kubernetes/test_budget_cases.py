@@ -15,7 +15,6 @@ from kubectl_eksdoc.kubernetes.budgets import (
     Computed,
     SyncFailed,
     amount_of,
-    as_v1,
     problems,
     recompute,
     scaled,
@@ -28,6 +27,7 @@ from kubectl_eksdoc.model.pods import Pod
 from kubectl_eksdoc.model.workloads import Workload
 from tests import raw_facts
 from tests.fakes.kubectl import Served, scale_not_found
+from tests.kubernetes.budgets_v1 import as_v1
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 

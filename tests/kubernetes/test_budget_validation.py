@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.kubernetes import budgets
-from kubectl_eksdoc.kubernetes.budgets import MARKER, MATCHES_NONE, BudgetSpec, FieldError, amount_of, as_v1, problems
+from kubectl_eksdoc.kubernetes.budgets import BudgetSpec, FieldError, amount_of, problems
 from kubectl_eksdoc.model.budgets import Amount
 from kubectl_eksdoc.model.selectors import EVERYTHING, NOTHING, Requirement, Selector, from_parts
 from tests import raw_facts
+from tests.kubernetes.budgets_v1 import MARKER, MATCHES_NONE, as_v1
 
 
 def test_a_real_server_refused_both_in_these_words() -> None:

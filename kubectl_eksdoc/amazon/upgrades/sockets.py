@@ -112,11 +112,6 @@ def reached(path: str, kind: str = "", sub_path: str = "") -> tuple[Reached, ...
     return tuple(found) or tuple(_looks_like(f"{path}/{sub_path}", at))
 
 
-def flagged_by_dds(path: str) -> bool:
-    """Whether ``kubectl dds`` reports a hostPath: it looks for two names, and at no folder."""
-    return "docker.sock" in path or "dockershim.sock" in path
-
-
 @dataclass(frozen=True, slots=True)
 class Named:
     """That an argument or a variable's value names a socket: evidence that the container uses it, and no proof."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.amazon.metadata_service import OPTIONAL, POD, REQUIRED
+from kubectl_eksdoc.amazon.metadata_service import POD
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import opening, rights, values
 from kubectl_eksdoc.cli import options as shared_options
@@ -172,9 +172,9 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         type=_intent,
         default=None,
         metavar="WHAT",
-        help="intended options, hops=N,tokens=required|optional: with hops=1, pods that cannot reach IMDS "
-        "and are not affected are fine, fixes of pods come first, and nodes with a higher hop limit "
-        "are a finding",
+        help="intended options, hops=N,tokens=required|optional, or a file or tag:NAME (of the cluster) with these: "
+        "with hops=1, pods that cannot reach IMDS and are not affected are fine, fixes of pods come first, and nodes "
+        "with a higher hop limit are a finding",
     )
     group.add_argument(
         "--evidence",
@@ -200,37 +200,36 @@ def _hops(text: str) -> int:
 
 
 def _intent(text: str) -> Intent:
-    from kubectl_eksdoc.imds_probe.assumed import Intent
+    from kubectl_eksdoc.files import opened
+    from kubectl_eksdoc.imds_probe.assumed import TAG, Intent
 
-    found = _settings(text, ("hops", "tokens"), f"{text!r} is no intent; write hops=1 or hops=1,tokens=required")
-    return Intent(int(found["hops"]) if "hops" in found else None, found.get("tokens", ""))
+    if text.startswith(TAG) and text != TAG:
+        return Intent(tag=text.removeprefix(TAG))
+    said = text
+    if "=" not in text:
+        try:
+            with opened(text) as file:
+                said = file.read(_MOST_OF_INTENT).decode("utf-8", "replace")
+        except OSError as error:
+            raise argparse.ArgumentTypeError(f"{text!r} is no intent, and no file: {error.strerror}") from error
+    found = Intent.of(said)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no intent; write hops=1 or hops=1,tokens=required")
+    return found
+
+
+_MOST_OF_INTENT = 1000
 
 
 def _assumed(text: str) -> Assumed:
-    from kubectl_eksdoc.imds_probe.assumed import Assumed
+    from kubectl_eksdoc.imds_probe.assumed import Assumed, settings
 
     error = f"{text!r} assumes nothing that is known; write hops=1,tokens=required or ami=AL2023"
-    found = _settings(text, ("hops", "tokens", "ami"), error)
+    found = settings(text, ("hops", "tokens", "ami"))
+    if found is None:
+        raise argparse.ArgumentTypeError(error)
     hops = int(found["hops"]) if "hops" in found else None
     return Assumed(hops, found.get("tokens", ""), found.get("ami", "").upper())
-
-
-def _settings(text: str, names: Collection[str], error: str) -> dict[str, str]:
-    """``hops=1,tokens=required``: each of `names` once at the most; anything else is the `error`."""
-    from kubectl_eksdoc.imds_probe.assumed import AL2023
-
-    found: dict[str, str] = {}
-    for part in text.split(","):
-        name, _, value = part.strip().partition("=")
-        fits = {
-            "hops": value.isascii() and value.isdigit() and 1 <= int(value or 0) <= 64,
-            "tokens": value in (REQUIRED, OPTIONAL),
-            "ami": value.upper() == AL2023,
-        }
-        if name not in names or name in found or not fits[name]:
-            raise argparse.ArgumentTypeError(error)
-        found[name] = value
-    return found
 
 
 def _codes() -> tuple[Code, ...]:

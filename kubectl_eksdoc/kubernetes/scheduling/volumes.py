@@ -136,20 +136,6 @@ def unbound(claim: Claim, storage: Storage) -> Refusal | None:
     return None if found is not None and found.binding_mode == WAITS else _UNBOUND
 
 
-def zoneless(claim: Claim, storage: Storage) -> Refusal | None:
-    """The same in the words of VolumeZone (getPVbyPod), which is asked later and so is seldom heard."""
-    found = storage.classes.get(claim.storage_class)
-    if not claim.storage_class:
-        reason = "PersistentVolumeClaim had no pv name and storageClass name"
-    elif found is None:
-        reason = f'storageclasses.storage.k8s.io "{claim.storage_class}" not found'
-    elif found.binding_mode != WAITS:
-        reason = "PersistentVolume had no name"
-    else:
-        return None
-    return Refusal(Filter.VOLUME_ZONE, (reason,))
-
-
 def refusal(asked: VolumeDemand, node: Node) -> Refusal | None:
     if asked.never is not None:
         return asked.never

@@ -27,6 +27,7 @@ class EksCluster:
     created: datetime | None = None
     issues: tuple[Issue, ...] = ()
     subnets: tuple[str, ...] = ()
+    tags: tuple[tuple[str, str], ...] = ()
 
     @property
     def account(self) -> str:

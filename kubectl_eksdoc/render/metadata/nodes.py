@@ -9,7 +9,7 @@ from kubectl_eksdoc.imds_probe.affected import Effect
 from kubectl_eksdoc.imds_probe.assumed import Intent
 from kubectl_eksdoc.imds_probe.fixes.fix import Choice, Fix
 from kubectl_eksdoc.imds_probe.plan import GroupPlan, MetadataPlan
-from kubectl_eksdoc.imds_probe.sources import NodesAlike, Service, instance_of, service_now
+from kubectl_eksdoc.imds_probe.sources import MetadataFacts, NodesAlike, Service, instance_of, service_now
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.findings import When
@@ -98,13 +98,17 @@ def _pair(options: MetadataOptions | Unknown | None) -> tuple[str, str]:
     return options.tokens, str(options.hop_limit)
 
 
-def matters(group: GroupPlan) -> bool:
+def matters(group: GroupPlan, facts: MetadataFacts) -> bool:
     """Some of its pods do not reach the service, or will not, or nobody knows. Of nodes that never had one nobody is
     affected as a rule."""
     if any(each.effect is not Effect.NO_KNOWN_NEED for each in group.affected):
         return True
-    reaches = {group.alike.here.reach, group.alike.later.reach}
-    return group.alike.now.options is not None and reaches != {Reach.REACHABLE}
+    alike, intent = group.alike, facts.intent
+    reaches = {alike.here.reach, alike.later.reach}
+    as_meant = intent is not None and intent.met_by(alike.now.options) and intent.met_by(alike.next.options)
+    if as_meant or (facts.assumed is not None and reaches == {Reach.CUT_OFF}):
+        return False  # nothing is to be done there, and nothing changes by what is assumed
+    return alike.now.options is not None and reaches != {Reach.REACHABLE}
 
 
 def causes_title(plan: MetadataPlan, groups: Sequence[GroupPlan]) -> Title:

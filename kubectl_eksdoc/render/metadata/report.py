@@ -64,11 +64,7 @@ def in_short(plan: MetadataPlan) -> str:
         return "No nodes: nothing to reach an instance metadata service from."
     nodes = sum(len(group.alike.nodes) for group in plan.groups)
     cut = _with(plan, Reach.CUT_OFF)
-    parts = [
-        f"Pods on {cut} of {counted(nodes, 'node')} cannot reach the instance metadata service"
-        if cut
-        else f"Pods on none of {counted(nodes, 'node')} cannot reach the instance metadata service"
-    ]
+    parts = [f"Pods on {cut} of {counted(nodes, 'node')} cannot reach the instance metadata service"]
     for reach, text in ((Reach.V1_ONLY, "they are answered without a token only"), (Reach.UNKNOWN, "it is not known")):
         count = _with(plan, reach)
         if count:
@@ -173,7 +169,7 @@ class ImdsReport(Report):
             yield Lines(None, [Line(self.pod.sentence, 0, 0)])
             yield since
             return
-        groups = [each for each in plan.groups if full or matters(each)]
+        groups = [each for each in plan.groups if full or matters(each, plan.facts)]
         yield Head(in_short(plan) if self.pod is None else self.pod.sentence)
         yield since
         yield Table(causes_title(plan, groups), causes(groups, facts.intent))

@@ -14,10 +14,10 @@ from kubectl_eksdoc.amazon.upgrades.sockets import (
     How,
     Socket,
     Then,
-    flagged_by_dds,
     named_in,
     reached,
 )
+from tests.kubectl_dds import flagged_by_dds
 
 
 def sockets(path: str, kind: str = "", sub_path: str = "") -> tuple[Socket, ...]:

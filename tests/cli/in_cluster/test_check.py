@@ -229,6 +229,11 @@ def test_what_is_of_somebody_else_is_left_alone(api: Api, ann: Machine) -> None:
     assert ours(api) == {"serviceaccounts/eksdoc-check"}
 
 
+def test_areas_are_handed_on_as_they_were_given(ann: Machine) -> None:
+    words = container_of(ann.run(*DAILY, "-o", "yaml", "--area", "nodes,dns").out)["args"]
+    assert words[words.index("--area") + 1] == "nodes,dns" and "--only" not in words
+
+
 def test_without_aws_it_needs_no_role(ann: Machine) -> None:
     ran = ann.run(*DAILY, "-o", "yaml", "--no-aws", "--accept-unknown", "api-in-helm,api-written")
     assert ran.code == 0, ran.err

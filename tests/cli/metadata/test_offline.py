@@ -11,13 +11,15 @@ import pytest
 
 from kubectl_eksdoc.aws.believing import believed
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.archives.snapshot import STEM
-from kubectl_eksdoc.imds_probe.read import KINDS, NEEDS, metadata_facts
+from kubectl_eksdoc.imds_probe.read import KINDS, NEEDS, _by_tag, metadata_facts
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.session.sources import SourceChoice, open_reader
 from tests.builders import NOW
+from tests.check.of_aws import eks
 from tests.cli.running import run_cli
 from tests.sessions import of_the_demo
 
@@ -109,12 +111,54 @@ def test_who_would_be_affected_is_named_on_the_page() -> None:
     assert "2 pods may break (kube-system/aws-load-balancer-controller), and whether they do is not known" in said
 
 
+@pytest.mark.parametrize("words", [(), ("--assume", "hops=1"), ("--intent", "hops=1")])
+def test_the_page_of_the_demo_fits_in_45_lines(words: tuple[str, ...]) -> None:
+    ran = run_cli("imds-probe", "--demo", *words, environ={"COLUMNS": "100"})
+    assert len(ran.out.splitlines()) <= 45
+
+
 def test_what_is_meant_is_an_option_of_the_answer() -> None:
     told = document("--demo", "--intent", "hops=1")
-    missed = {each["subject"]["name"] for each in told["findings"] if each["code"] == "imds-intent-missed"}
-    assert missed == {"blue", "reports", "search", "tools"} and told["metadata"]["options"]["intent"] == "hops=1"
+    (missed,) = (each["evidence"] for each in told["findings"] if each["code"] == "imds-intent-missed")
+    assert {each.partition(" ")[0] for each in missed} == {"blue", "reports", "search", "tools"}
+    assert (
+        "blue (8): the hop limit is 2, and tokens are optional (now and on the next node)" in missed
+        and told["metadata"]["options"]["intent"] == "hops=1"
+    )
     for words in (("--intent", "ami=AL2023"), ("--intent", "hops=0"), ("--intent", "hops=1", "--active")):
         assert run_cli("imds-probe", "--demo", *words).code == 2
+
+
+def test_an_intent_may_stand_in_a_file(tmp_path: Path) -> None:
+    (file := tmp_path / "intent").write_text("hops=1,tokens=required\n", encoding="utf-8")
+    assert document("--demo", "--intent", str(file))["metadata"]["options"]["intent"] == "hops=1,tokens=required"
+    file.write_text("tokens: required", encoding="utf-8")
+    assert "is no intent; write hops=1" in run_cli("imds-probe", "--demo", "--intent", str(file)).err
+    assert "no file" in run_cli("imds-probe", "--demo", "--intent", str(tmp_path / "none")).err
+
+
+TAGS = (("imds", "hops=1 tokens=required"), ("Name", "shop"))
+
+
+@pytest.mark.parametrize(
+    ("tag", "said"),
+    [
+        ("imds", "hops=1,tokens=required"),
+        ("none", "cluster prod has no such tag"),
+        ("Name", "cluster prod has 'shop' there, which is no intent"),
+    ],
+)
+def test_an_intent_may_be_a_tag_of_the_cluster(tag: str, said: str) -> None:
+    class Live:
+        live, eks = True, eks(tags=TAGS)
+
+    if tag == "imds":
+        assert str(_by_tag(Live(), tag)) == said  # type: ignore[arg-type]
+    else:
+        with pytest.raises(UsageError, match=said):
+            _by_tag(Live(), tag)  # type: ignore[arg-type]
+    refused = run_cli("imds-probe", "--demo", "--intent", f"tag:{tag}")
+    assert refused.code == 2 and "nothing else keeps the tags" in refused.err
 
 
 def test_an_intent_that_is_none_is_told_what_an_intent_is() -> None:

@@ -18,10 +18,11 @@ from kubectl_eksdoc.kubernetes.scheduling import (
     volumes,
 )
 from kubectl_eksdoc.kubernetes.scheduling.occupancy import Occupancy
-from kubectl_eksdoc.kubernetes.scheduling.refusals import Refusal
+from kubectl_eksdoc.kubernetes.scheduling.refusals import Filter, Refusal
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.model.pods import Pod, VolumeKind
+from kubectl_eksdoc.model.storage import Claim
 from kubectl_eksdoc.objects.affinity import NodeSelector, node_terms
 from kubectl_eksdoc.objects.structs import Texts
 from tests import raw_facts
@@ -94,12 +95,26 @@ def _selector(raw: Raw) -> NodeSelector:
     return msgspec.convert(raw, NodeSelector)
 
 
+def zoneless(claim: Claim, storage: volumes.Storage) -> Refusal | None:
+    """The same in the words of VolumeZone (getPVbyPod), which is asked later and so is seldom heard."""
+    found = storage.classes.get(claim.storage_class)
+    if not claim.storage_class:
+        reason = "PersistentVolumeClaim had no pv name and storageClass name"
+    elif found is None:
+        reason = f'storageclasses.storage.k8s.io "{claim.storage_class}" not found'
+    elif found.binding_mode != volumes.WAITS:
+        reason = "PersistentVolume had no name"
+    else:
+        return None
+    return Refusal(Filter.VOLUME_ZONE, (reason,))
+
+
 def by_zone(pod: Pod, node: Node, held: Cluster, given: Raw) -> Refusal | None:
     storage = observed.storage(held)
     names = [v.detail for v in pod.volumes if v.kind is VolumeKind.CLAIM]
     for name in names:
         claim = storage.claims[f"{pod.namespace}/{name}"]
-        if not claim.volume and (found := volumes.zoneless(claim, storage)):
+        if not claim.volume and (found := zoneless(claim, storage)):
             return found
     return volumes.zone_refusal(volumes.demand(pod.namespace, names, storage), node)
 
