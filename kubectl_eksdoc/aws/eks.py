@@ -99,7 +99,6 @@ def _addon_versions(said: Json) -> AddonVersions:
                     Fits(fit.get("clusterVersion", ""), bool(fit.get("defaultVersion", False)))
                     for fit in each.get("compatibilities", ())
                 ),
-                bool(each.get("requiresConfiguration", False)),
             )
             for each in said.get("addonVersions", ())
         ),

@@ -318,7 +318,7 @@ def read_update(folder: Path, ident: str) -> tuple[Doc, ...]:
     """
     path = folder / f"{ident}{ENDING}"
     if not is_run_id(ident) or not path.exists():
-        known = ", ".join(updates(folder)[-5:]) or "none"
+        known = ", ".join(runs(folder)[-5:]) or "none"
         raise LocalJournalError(f"there is no journal of {ident[:80]!r}", f"Those on this machine: {known}.")
     try:
         if path.stat().st_size > LARGEST_UPDATE_JOURNAL:
@@ -335,11 +335,3 @@ def _entry(line: bytes) -> Doc:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) and found.get("v") == FORMAT else {}
-
-
-def updates(folder: Path) -> tuple[str, ...]:
-    """Those of which this machine has a journal, sorted: the latest last."""
-    try:
-        return tuple(sorted(path.name.removesuffix(ENDING) for path in folder.iterdir() if path.name.endswith(ENDING)))
-    except OSError:
-        return ()

@@ -74,7 +74,7 @@ def test_versions_and_what_they_fit() -> None:
     listed = [{"addonVersion": "v2", "compatibilities": fits, "requiresConfiguration": True}, {"addonVersion": "v1"}]
     said = {"addons": [{"addonName": "x", "type": "networking", "publisher": "eks", "addonVersions": listed}]}
     aws = Scripted({"eks:DescribeAddonVersions": said})
-    newest = AddonVersion("v2", (Fits("1.33", True), Fits("1.32")), True)
+    newest = AddonVersion("v2", (Fits("1.33", True), Fits("1.32")))
     expected = (AddonVersions("x", "networking", "eks", (newest, AddonVersion("v1", ()))),)
     assert eks.addon_versions(sees(aws), "x", "1.33") == expected
     assert aws.asked == [("eks:DescribeAddonVersions", {"addonName": "x", "kubernetesVersion": "1.33"})]

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.errors import LocalJournalError
-from kubectl_eksdoc.host.journals import UPDATES, UpdateJournalFile, changes_folder, read_update, updates
+from kubectl_eksdoc.host.journals import UPDATES, UpdateJournalFile, changes_folder, read_update, runs
 
 ENTRY = {"entry": "begun", "who": "änn"}
 
@@ -18,14 +18,14 @@ ENTRY = {"entry": "begun", "who": "änn"}
 def test_it_is_made_with_the_first_entry_and_for_its_owner_alone(tmp_path: Path) -> None:
     folder = changes_folder(UPDATES, {"XDG_STATE_HOME": str(tmp_path)}, "")
     journal = UpdateJournalFile(folder, "20261122-1")
-    assert not folder.exists() and updates(folder) == ()
+    assert not folder.exists() and runs(folder) == ()
     journal.write(ENTRY)
     journal.write({"entry": "asked"})
     beside = journal.beside(".values.json", "{}")
     for path in (journal.path, beside):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert read_update(folder, "20261122-1") == ({"v": 1, **ENTRY}, {"v": 1, "entry": "asked"})
-    assert updates(folder) == ("20261122-1",) and journal.path.read_bytes().isascii()
+    assert runs(folder) == ("20261122-1",) and journal.path.read_bytes().isascii()
 
 
 def test_a_file_that_was_there_becomes_its_owners_alone(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def _dry(
 def tell_open(request: Request, session: ClusterSession, around: Surroundings) -> None:
     """On stderr: the fixes of this cluster that were not finished, by the latest journals of this machine."""
     from kubectl_eksdoc.flows.metadata_fix.steps import unfinished
-    from kubectl_eksdoc.host.journals import FIXES, read_update, updates
+    from kubectl_eksdoc.host.journals import FIXES, read_update, runs
     from kubectl_eksdoc.model.asked import Unknown
     from kubectl_eksdoc.wiring.changes import folder_of
 
@@ -128,7 +128,7 @@ def tell_open(request: Request, session: ClusterSession, around: Surroundings) -
         return
     try:
         folder = folder_of(around.edges.keeping("", "", around.environ), FIXES)
-        journals = {run: read_update(folder, run) for run in updates(folder)[-_LATEST:]}
+        journals = {run: read_update(folder, run) for run in runs(folder)[-_LATEST:]}
     except LocalJournalError:
         return
     for run, entries in journals.items():

@@ -48,7 +48,6 @@ class AddonVersion:
 
     version: str
     fits: tuple[Fits, ...]
-    needs_configuration: bool = False
 
     def is_default_for(self, kubernetes: str) -> bool:
         return any(each.kubernetes == kubernetes and each.default for each in self.fits)

@@ -15,7 +15,7 @@ from kubectl_eksdoc.simulator.disruptions import disrupted
 from kubectl_eksdoc.simulator.registry import DeleteOptions, Registry
 from kubectl_eksdoc.simulator.store import Change, Item, Key, What
 from kubectl_eksdoc.simulator.workloads import templates
-from kubectl_eksdoc.simulator.workloads.owning import Index
+from kubectl_eksdoc.simulator.workloads.owning import Index, group_of
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 
@@ -92,7 +92,7 @@ class Garbage:
         held = self._index.of_uid(owner["uid"])
         if held is not None:
             return held.key[0] not in ("", namespace) or held.key[1] != owner["name"]
-        named = (_group(owner), owner["kind"])
+        named = (group_of(owner), owner["kind"])
         traits = self._registry.traits.items()
         resource = next((name for name, each in traits if (each.named.group, each.named.kind) == named), "")
         return bool(resource) and self._index.held(resource)
@@ -145,11 +145,6 @@ def _asked(item: Item) -> str:
     if ORPHAN in held:
         return "Orphan"
     return "Foreground" if FOREGROUND in held else "Background"
-
-
-def _group(owner: Doc) -> str:
-    group, slash, _ = str(owner.get("apiVersion", "")).partition("/")
-    return group if slash else ""
 
 
 # The pod garbage collector: pods on nodes that are gone are failed and deleted by force, budgets or not.

@@ -144,7 +144,6 @@ class Matcher:
 
 
 NONE = Matcher({}, NOTHING)
-EVERY = Matcher({})
 
 
 class Selectors:
@@ -205,7 +204,7 @@ def keys_of_owner(change: Change, resource: Resource) -> Iterable[Key]:
     found: dict[Key, None] = {}
     for item in (change.item, change.before):
         owner = None if item is None else controller_of(item.doc)
-        if owner is not None and owner["kind"] == resource.kind and _group(owner) == resource.group:
+        if owner is not None and owner["kind"] == resource.kind and group_of(owner) == resource.group:
             found[change.item.key[0], owner["name"]] = None
     return found
 
@@ -278,6 +277,6 @@ def _release(registry: Registry, item: Item, uid: str) -> None:
     registry.update(item, with_value(item.doc, _OWNERS, others))
 
 
-def _group(owner: Doc) -> str:
+def group_of(owner: Doc) -> str:
     group, slash, _ = str(owner.get("apiVersion", "")).partition("/")
     return group if slash else ""
