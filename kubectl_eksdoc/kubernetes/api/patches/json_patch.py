@@ -10,7 +10,6 @@ staging/src/k8s.io/apiserver/pkg/server/config.go, Kubernetes v1.36.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -40,7 +39,7 @@ def apply_json_patch(doc: Doc, patch: Any) -> Doc:
     try:
         for operation in operations:
             if operation.get("op") == "copy":  # a few operations that copy would fill any memory
-                copied += len(json.dumps(_found(changed, operation["from"])))
+                copied += len(repr(_found(changed, operation["from"])))
             changed = _after(changed, operation) if copied <= MOST_COPIED else None
     except UNFIT as error:
         raise does_not_fit() from error
@@ -64,14 +63,20 @@ def _after(root: Any, operation: Doc) -> Any:
             return _after(_changed(root, _steps(operation["from"]), _removed), moved)
         case "copy":
             return _after(root, {"op": "add", "path": path, "value": _found(root, operation["from"])})
-        case "test" if _as_text(_found(root, path) if path else root) == _as_text(value):
+        case "test" if _same(_found(root, path) if path else root, value):
             return root
     raise ValueError(operation["op"])
 
 
-def _as_text(value: Any) -> str:
-    """The same for the same JSON, members in any order; 1, 1.0 and true are different."""
-    return json.dumps(value, sort_keys=True)
+def _same(left: Any, right: Any) -> bool:
+    """Whether two values are the same JSON, members in any order; 1, 1.0 and true are different."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(_same(value, right[name]) for name, value in left.items())
+    if isinstance(left, list):
+        return len(left) == len(right) and all(map(_same, left, right))
+    return bool(left == right)
 
 
 def _steps(pointer: str) -> list[str]:

@@ -7,8 +7,6 @@ from the struct fields of k8s.io/api that are no pointers and lack omitempty; st
 
 from __future__ import annotations
 
-import json
-
 from kubectl_eksdoc.model.api_objects import Doc, with_value
 
 _TABLE = """
@@ -65,6 +63,9 @@ apiregistration.k8s.io/v1 APIService: spec.groupPriorityMinimum=0 spec.versionPr
 """Kinds of a version, and what there is beside metadata: paths, with an empty object where no value is said."""
 
 
+_VALUES: dict[str, object] = {"": {}, "null": None, "0": 0, '""': ""}
+
+
 def _blanks() -> dict[tuple[str, str], Doc]:
     found: dict[tuple[str, str], Doc] = {}
     for line in _TABLE.replace("\n    ", " ").strip().splitlines():
@@ -72,7 +73,7 @@ def _blanks() -> dict[tuple[str, str], Doc]:
         doc: Doc = {"metadata": {}}
         for each in paths:
             path, _, value = each.partition("=")
-            doc = with_value(doc, tuple(path.split(".")), json.loads(value or "{}"))
+            doc = with_value(doc, tuple(path.split(".")), _VALUES[value])
         found |= {(version, kind): doc for kind in kinds[:-1].split(",")}
     return found
 
