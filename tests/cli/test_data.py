@@ -90,5 +90,5 @@ def test_what_allows_more_than_commands_do_with_it_is_an_opt_in() -> None:
 
 
 def test_every_command_has_its_rights() -> None:
-    of_this_machine = {"plugins"}
+    of_this_machine = {"plugins", "changes"}
     assert set(tree().commands()) - of_this_machine == {name.split()[0] for name in rights.BY_COMMAND}

@@ -17,7 +17,7 @@ from kubectl_eksdoc.errors import AwsMissing, AwsOtherCluster, SnapshotError
 from kubectl_eksdoc.host.archives.snapshot import STEM, SnapshotReader
 from kubectl_eksdoc.kube.identity import AwsWanted
 from kubectl_eksdoc.model import kinds
-from kubectl_eksdoc.model.asked import Absent, Unknown
+from kubectl_eksdoc.model.asked import Absent, NoAws
 from kubectl_eksdoc.model.aws.addons import Addon, Update
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.session.aws import DemoAnswers
@@ -82,7 +82,7 @@ def test_a_snapshot_answers_as_when_it_was_made(tmp_path: Path, packed: bool) ->
 
 def test_a_snapshot_without_it_says_that_it_does_not_know(tmp_path: Path) -> None:
     (tmp_path / "nodes.json").write_bytes(LIST)
-    assert opened(snapshot=str(tmp_path)) == Unknown(f"the snapshot {tmp_path} holds no answers of AWS")
+    assert opened(snapshot=str(tmp_path)) == NoAws(f"the snapshot {tmp_path} holds no answers of AWS")
 
 
 def test_a_snapshot_that_cannot_be_read(tmp_path: Path) -> None:
