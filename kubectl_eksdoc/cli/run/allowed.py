@@ -52,7 +52,9 @@ def check_allowed(
     """
     where = _namespaces(plan) if plan else {}
     needed = [right for right in rights.BY_COMMAND[command] if right.required or (right.flag and where.get(right.flag))]
-    everywhere = {_of(right, journal if right.journal else ""): right for right in needed}
+    everywhere = {
+        Permission(each.verb, each.resource, each.subresource, journal if each.journal else ""): each for each in needed
+    }
     missing: dict[Permission, Right] = {}
     for each in around.edges.denied(connection, tuple(everywhere)):
         right = everywhere[each]
@@ -67,10 +69,6 @@ def check_allowed(
         first = min(missing.values(), key=lambda right: right.opt_in is not None)
         hint = "\n".join(("Nothing was done.", *filter(None, hints)))
         raise rights.explained(Forbidden(f"the cluster does not let you: {said}", hint, str(first)), command)
-
-
-def _of(right: Right, namespace: str) -> Permission:
-    return Permission(right.verb, right.resource, right.subresource, namespace)
 
 
 def _namespaces(plan: DrainPlan) -> Mapping[str, Sequence[str]]:

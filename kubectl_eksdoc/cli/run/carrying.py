@@ -14,6 +14,7 @@ from kubectl_eksdoc.cli.drain import exit_code
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run.options import NAMESPACE_FLAG
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.drain.run.limits import Limits
 from kubectl_eksdoc.errors import ClusterError, Forbidden, JournalError, JournalGone, LocalJournalError, Stopped
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping, RunEdges
@@ -21,7 +22,6 @@ from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping, RunEdg
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run.face import FaceOf, RunFace, Told, Wanted
     from kubectl_eksdoc.drain.result import DrainPlan
-    from kubectl_eksdoc.drain.run.limits import Limits
     from kubectl_eksdoc.flows.run.draining import Ended
     from kubectl_eksdoc.flows.run.running import Running
     from kubectl_eksdoc.model.cluster import Cluster
@@ -35,8 +35,9 @@ def reached_by(options: GlobalOptions, namespace: str, context: str = "") -> tup
 
 
 class Carrying:
-    """`command` is how the user called it (``drain run``). `face_of` makes what shows it, None for lines on the
-    streams of the process. Mutable: it knows when the run began."""
+    """`command` is how the user called it (``drain run``), `given` what for, by the names of flags; `resumed`: it was
+    begun before. `face_of` makes what shows it, None for lines on the streams of the process. Mutable: it knows when
+    the run began."""
 
     def __init__(
         self,
@@ -45,8 +46,14 @@ class Carrying:
         options: GlobalOptions,
         keeping: Keeping,
         hooks: Hooks,
+        given: Mapping[str, object],
+        limits: Limits,
+        resumed: bool = False,
         face_of: FaceOf | None = None,
     ) -> None:
+        self._given = given
+        self.limits = limits
+        self._resumed = resumed
         self._hooks = hooks
         self._command = command
         self._around = around
@@ -74,7 +81,7 @@ class Carrying:
             with (
                 edges.told_to_stop() as told,
                 edges.open_run(self._options.connection, keeping, wait_s, self._hooks) as world,
-                self._face_made(told, self._wanted(world)) as self._face,
+                self._face_made(told, lambda: self._wanted(world)) as self._face,
             ):
                 self._began, self._world = around.now(), world
                 around.note(f"run {keeping.run}, journal in namespace {keeping.namespace}")
@@ -109,97 +116,65 @@ class Carrying:
             self._unrecorded = error.message
             self._around.note(f"the events of this run are not kept for a replay: {error.message}")
 
-    def _wanted(self, world: RunEdges) -> Callable[[], tuple[str, str]]:
-        def wanted() -> tuple[str, str]:
-            asked = world.wanted()
-            return asked if asked[0] else self.asked_before
-
-        return wanted
+    def _wanted(self, world: RunEdges) -> tuple[str, str]:
+        asked = world.wanted()
+        return asked if asked[0] else self.asked_before
 
     def running(
         self,
         world: RunEdges,
-        limits: Limits,
         check: Callable[[Cluster, DrainPlan], object] = lambda cluster, plan: None,
     ) -> Running:
         from kubectl_eksdoc.flows.run.running import Running
 
         assert self._face is not None, "it is open"
-        face = self._face
-        hooks = frozenset(self._hooks.commands)
-        return Running(
-            world.field,
-            world.journal,
-            world.lock,
-            world.clock,
-            face.listen,
-            face.wish,
-            limits,
-            face.show,
-            hooks,
-            check,
-            face.explain,
-            self._leave,
-        )
+        face, hooks = self._face, frozenset(self._hooks.commands)
+        field, journal, lock, clock = world.field, world.journal, world.lock, world.clock
+        told = face.listen, face.wish, self.limits, face.show
+        return Running(field, journal, lock, clock, *told, hooks, check, face.explain, self._leave)
 
     def _leave(self, cluster: Cluster, ended: Ended) -> None:
         self._left = cluster, ended
 
     @contextmanager
-    def answering(self, options: Mapping[str, object], limits: Limits, *, resumed: bool = False) -> Iterator[None]:
+    def answering(self) -> Iterator[None]:
         """An error that ends a run has an answer, too: what was done until then."""
         try:
             yield
         except Stopped as error:
             if self._left is not None:
-                error.answer = self.answer(*self._left, options, limits, resumed=resumed).text
+                error.answer = self.answer(*self._left).text
             raise
 
-    def answer(
-        self,
-        cluster: Cluster,
-        ended: Ended,
-        options: Mapping[str, object],
-        limits: Limits,
-        *,
-        resumed: bool = False,
-    ) -> Answer:
+    def answer(self, cluster: Cluster, ended: Ended) -> Answer:
         """What came of it."""
-        view = self.view(cluster, ended, options, limits, resumed=resumed)
-        text = looks.answered(view, self._options, self._around)
+        text = looks.answered(self.report(cluster, ended), self._options, self._around)
         blank = "\n" if self._options.output in ("table", "wide") else ""
-        return Answer(blank + text, _exit_code(ended))
+        plan = ended.record.plan
+        code = exits.STOPPED if not ended.whole else exits.FAILS if ended.record.unready else exit_code(plan)
+        return Answer(blank + text, code)
 
-    def view(
-        self,
-        cluster: Cluster,
-        ended: Ended,
-        options: Mapping[str, object],
-        limits: Limits,
-        *,
-        resumed: bool = False,
-    ) -> RunReport:
-        """What every format of it is made from."""
+    def report(self, cluster: Cluster, ended: Ended) -> RunReport:
         from kubectl_eksdoc.drain.run.patience import soak_of
         from kubectl_eksdoc.render.record.rows import RecordView
         from kubectl_eksdoc.render.run.report import RunReport
 
         around, keeping = self._around, self.keeping
-        view = RunReport(
+        report = RunReport(
             keeping.run,
-            RecordView(ended.record, cluster, options, soak=soak_of(ended.record.plan, limits.soak_s)),
+            RecordView(ended.record, cluster, self._given, soak=soak_of(ended.record.plan, self.limits.soak_s)),
             self._began,
             around.now(),
             keeping.who,
             keeping.host,
             ended.stopped,
-            resumed,
+            self._resumed,
             reached_by(self._options, keeping.namespace, cluster.identity.context),
         )
         if not self._is_told:
             self._is_told = True
-            self._record(view.render("json", looks.decide(self._options, around.stdout, around.environ)))
-        return view
+            self._record(report.render("json", looks.decide(self._options, around.stdout, around.environ)))
+        return report
 
     @property
     def recorded_in(self) -> str:
@@ -227,9 +202,3 @@ class Carrying:
     def _again(self, verb: str, namespace: str = "") -> str:
         words = reached_by(self._options, namespace or self.keeping.namespace)
         return shlex.join(["kubectl", "eksdoc", "drain", verb, self.keeping.run, *words])
-
-
-def _exit_code(ended: Ended) -> int:
-    if not ended.whole:
-        return exits.STOPPED
-    return exits.FAILS if ended.record.unready else exit_code(ended.record.plan)

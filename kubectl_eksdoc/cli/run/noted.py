@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run.carrying import reached_by
+from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import Locked, UsageError
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
@@ -74,9 +75,7 @@ class Noted:
         return shlex.join(["kubectl", "eksdoc", "drain", verb, found.run, *reached_by(self._options, namespace)])
 
     def _opened(self, namespace: str) -> Runs:
-        around = self._around
-        keeping = around.edges.keeping("", namespace, around.environ)
-        return around.edges.open_runs(self._options.connection, keeping)
+        return RunRequest(self._options, namespace).runs(self._around)
 
     def _why(self, found: FoundRun) -> str:
         nodes = found.noted.nodes

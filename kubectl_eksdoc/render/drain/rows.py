@@ -39,14 +39,15 @@ def drained(view: DrainView, full: bool = False) -> Drawn:
         Column("DONE AFTER", right=True, drop=2, short="DONE"),
         Column("VERDICT"),
     ]
-    rows: list[Row] = [_drained(t, view, full) for t in targets]
-    waits, reasons = full and any(t.needs for t in targets), any(t.why for t in targets)
-    if waits:
+    rows = [_drained(t, view, full) for t in targets]
+    if full and any(t.needs for t in targets):
         columns.append(Column("WAITS FOR"))
-        rows = [[*row, _waits(t)] for row, t in zip(rows, targets, strict=True)]
-    if reasons:
+        for row, t in zip(rows, targets, strict=True):
+            row.append(", ".join(f"{name} (new)" for name in t.needs) or NONE)
+    if any(t.why for t in targets):
         columns.append(Column("WHY", floor=24, lines=3))
-        rows = [[*row, _why(t)] for row, t in zip(rows, targets, strict=True)]
+        for row, t in zip(rows, targets, strict=True):
+            row.append("; ".join(t.why))
     return columns, rows
 
 
@@ -77,10 +78,6 @@ def _in_waves(view: DrainView) -> bool:
 
 def _wave_column(view: DrainView) -> Column:
     return Column("GENERATION", right=True, short="GEN") if view.plan.in_generations else Column("WAVE", right=True)
-
-
-def _waits(target: Target) -> str:
-    return ", ".join(f"{name} (new)" for name in target.needs) or NONE
 
 
 def undrained(view: DrainView, full: bool = False) -> Drawn:
@@ -230,10 +227,6 @@ def _signed(sign: Sign, word: str) -> Cell:
 def _version(target: Target) -> str:
     node = target.node
     return str(node.kubelet) if node.kubelet else node.kubelet_text or UNKNOWN
-
-
-def _why(target: Target) -> str:
-    return "; ".join(target.why)
 
 
 def _age(created: datetime | None, view: DrainView) -> str:

@@ -205,39 +205,32 @@ def gantt(view: DrainView) -> Html:
     marks = ticks(end)
     waves = [(wave, list(members)) for wave, members in groupby(targets, key=lambda target: target.wave)]
     called = "Generation" if view.plan.in_generations else "Wave"
-    made = _each if len(targets) <= MOST_BARS else _together
     rows, bars, shown = [el("span"), axis(marks, end), el("span")], 0, 0
     for wave, members in waves:
-        found = made(view, members)
+        found = [_Bars(*view.spans[each.node.name], view.slow_s.get(each.node.name, 0.0)) for each in members]
+        if len(targets) > MOST_BARS:
+            found = _together(found, members)
         if bars and bars + len(found) > MOST_BARS:
             break
         rows += [el("div", f"{called} {wave}", class_="wave")] if len(waves) > 1 else []
         rows += [part for row in found for part in _drawn(row, marks, end)]
         bars, shown = bars + len(found), shown + len(members)
-    key = el("p", _colour("bar"), "pods are evicted", _colour("rest"), "empty, until it is done",
-             _colour("slow"), "until then in a slow run (p95)", class_="key")  # fmt: skip
+    key = el("p", colour("bar"), "pods are evicted", colour("rest"), "empty, until it is done",
+             colour("slow"), "until then in a slow run (p95)", class_="key")  # fmt: skip
     return el("div", el("div", lines(rows), class_="gantt"), more(len(targets) - shown, "nodes"), key, class_="card")
 
 
-def _each(view: DrainView, members: Sequence[Target]) -> list[_Bars]:
-    return [_Bars(*view.spans[each.node.name], view.slow_s.get(each.node.name, 0.0)) for each in members]
-
-
-def _together(view: DrainView, members: Sequence[Target]) -> list[_Bars]:
+def _together(bars: list[_Bars], members: Sequence[Target]) -> list[_Bars]:
     """A row for each group of nodes, that which is begun first at the top."""
-    of_group: dict[str, list[Span]] = {}
-    for target in members:
-        of_group.setdefault(target.node.group or NO_GROUP, []).append(view.spans[target.node.name])
-    return [
-        _Bars(
-            f"{group}: {counted(len(spans), 'node')}",
-            min(span.start_s for span in spans),
-            max(span.empty_s for span in spans),
-            max(span.done_s for span in spans),
-            max(view.slow_s.get(span.node, 0.0) for span in spans),
-        )
-        for group, spans in sorted(of_group.items(), key=lambda item: min(span.start_s for span in item[1]))
-    ]
+    of_group: dict[str, list[_Bars]] = {}
+    for bar, target in zip(bars, members, strict=True):
+        of_group.setdefault(target.node.group or NO_GROUP, []).append(bar)
+    rows = []
+    for group, of in of_group.items():
+        _, starts, empties, dones, slows = zip(*of, strict=True)
+        name = f"{group}: {counted(len(of), 'node')}"
+        rows.append(_Bars(name, min(starts), max(empties), max(dones), max(slows)))
+    return sorted(rows, key=lambda row: row.start_s)
 
 
 def _drawn(row: _Bars, marks: list[float], end: float) -> list[Html]:
@@ -253,11 +246,11 @@ def _rect(kind: str, start: float, stop: float, end: float) -> Html:
     return el("rect", class_=kind, x=at(start, end), width=at(stop - start, end), y="15%", height="70%", rx=2)
 
 
-def _colour(kind: str) -> Html:
+def colour(kind: str) -> Html:
     return el("svg", el("rect", class_=kind, width="100%", height="100%", rx=2), aria_hidden="true")
 
 
-# Headroom over time: a step line for each of the slowest budgets, on the axis of the over_the_drain.
+# Headroom over time: a step line for each of the slowest budgets, on the axis of the timeline.
 
 
 _WIDE = 1000
@@ -282,13 +275,8 @@ def over_time(view: DrainView) -> Html:
         said = _allowed(found, end)
         line = el("polyline", points=_points(found, end), vector_effect="non-scaling-stroke")
         plot = el("svg", line, viewBox=f"0 0 {_WIDE} 100", preserveAspectRatio="none", width="100%", height="100%")
-        picture = el(
-            "svg",
-            el("title", f"{found.budget.key}: {said}, at most {_most(found)}"),
-            *grid(marks, end),
-            plot,
-            role="img",
-        )
+        most = el("title", f"{found.budget.key}: {said}, at most {_most(found)}")
+        picture = el("svg", most, *grid(marks, end), plot, role="img")
         rows += [el("span", found.budget.key, class_="name"), picture, el("span", said, class_="t")]
     return el("div", el("div", lines(rows), class_="gantt steps"), el("p", _HEADROOM_KEY, class_="key"), class_="card")
 
