@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from kubectl_eksdoc.cli import confirming, rights
@@ -24,7 +24,6 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.drain.comparison.changes import check_drift, promise_of
 from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.drain.result import DrainPlan
-from kubectl_eksdoc.drain.run.chronicle import aimed_by
 from kubectl_eksdoc.drain.run.journal import replay
 from kubectl_eksdoc.drain.run.limits import Limits
 from kubectl_eksdoc.errors import EksdocError, UsageError
@@ -39,52 +38,41 @@ from kubectl_eksdoc.tui.run.state import Kind, Live, Outcome, Prepared
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping
 
 
+@dataclass(eq=False)
 class RunDesk:
     """A `tui.run.state.Desk`. Mutable. `reach` says how the cluster is reached, when that is asked first; `speed`: so
     many seconds of it pass in one of ours."""
 
-    def __init__(
-        self,
-        around: Surroundings,
-        reach: Callable[[], GlobalOptions],
-        namespace: str = JOURNAL_NAMESPACE,
-        speed: float = 1.0,
-    ) -> None:
-        self._around = around
-        self._reach = reach
-        self._namespace = namespace
-        self._speed = speed
-        self._live: LiveRun | None = None
-
-    @property
-    def live(self) -> LiveRun | None:
-        return self._live
+    around: Surroundings
+    reach: Callable[[], GlobalOptions]
+    speed: float = 1.0
+    live: LiveRun | None = None
 
     def try_first(self, shown: DrainView) -> Tried:
 
         with rights.explaining(new_run.COMMAND):
-            return try_first(shown.plan, self._around.edges.open_trial(self._reach().connection))
+            return try_first(shown.plan, self.around.edges.open_trial(self.reach().connection))
 
     def runs(self) -> Sequence[RunSummary]:
 
-        listed = self._request().runs(self._around).all()
+        listed = self._request().runs(self.around).all()
         return [run for run in listed if run.said != ROLLED_BACK]
 
     def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> Prepared:
 
         self._check_free()
-        check_writable(self._around.environ, new_run.COMMAND)
+        check_writable(self.around.environ, new_run.COMMAND)
         if policy.assume_fixed or policy.assume_budgets:
             raise UsageError("this plan supposes what is not so: it is a what-if, and cannot be run")
-        notes = _Notes(self._around)
-        plan = PlanRequest(self._reach(), SourceChoice(), targeting, policy)
-        wanted = NewRun(plan, self._namespace, Limits())
+        notes = _Notes(self.around)
+        plan = PlanRequest(self.reach(), SourceChoice(), targeting, policy)
+        wanted = NewRun(plan, JOURNAL_NAMESPACE, Limits())
         read = new_run.read_and_plan(wanted, notes.around)
         check_drift(promise_of(shown.plan), read.plan, "this plan was made", "ctrl+r reads it again.")
         if not read.nodes:
             raise UsageError("no node of the plan can be drained", "[4] says what is in the way, and what helps.")
         new_run.check_others(wanted, notes.around)(read.cluster, read.plan)
-        check_allowed(new_run.COMMAND, plan.options.connection, self._namespace, notes.around, read.plan)
+        check_allowed(new_run.COMMAND, plan.options.connection, JOURNAL_NAMESPACE, notes.around, read.plan)
         notes.said += _earlier(read.cluster, read.plan)
         view = replace(shown, plan=read.plan, cluster=read.cluster)
 
@@ -102,10 +90,10 @@ class RunDesk:
     def prepare_going_on(self, run: str) -> Prepared:
 
         self._check_free()
-        check_writable(self._around.environ, rest.COMMAND)
-        notes, request = _Notes(self._around), self._request(run)
+        check_writable(self.around.environ, rest.COMMAND)
+        notes, request = _Notes(self.around), self._request(run)
         with rights.explaining(rest.COMMAND):
-            runs = request.runs(self._around)
+            runs = request.runs(self.around)
             if (held := runs.lock()).led:
                 raise UsageError(
                     f"{held.holder} leads a run of this cluster", "Its lock is free a minute after it was renewed last."
@@ -115,7 +103,7 @@ class RunDesk:
             raise UsageError(f"nothing is left of run {run}: every node of it is done or gone")
         left.check(run, request, notes.around)
         limits, hooks = left.limits({}), left.hooks(Hooks(), without=not left.plan.targets)
-        words = reached_by(request.options, self._namespace, left.cluster.identity.context)
+        words = reached_by(request.options, JOURNAL_NAMESPACE, left.cluster.identity.context)
         view = DrainView(left.plan, left.cluster, {}, reached_by=words)
 
         def carry(keeping: Keeping, face_of: FaceOf) -> Outcome:
@@ -128,14 +116,14 @@ class RunDesk:
 
     def prepare_giving_back(self, run: str) -> Prepared:
         self._check_free()
-        check_writable(self._around.environ, rollback.COMMAND)
-        notes, request = _Notes(self._around), self._request(run)
+        check_writable(self.around.environ, rollback.COMMAND)
+        notes, request = _Notes(self.around), self._request(run)
         with rights.explaining(rollback.COMMAND):
-            runs = request.runs(self._around)
-            cluster = request.nodes(self._around)
+            runs = request.runs(self.around)
+            cluster = request.nodes(self.around)
             which = rollback.to_give_back_of(runs, cluster.nodes, request, notes.around)
             if which.nodes:
-                check_allowed(rollback.COMMAND, request.options.connection, self._namespace, notes.around)
+                check_allowed(rollback.COMMAND, request.options.connection, JOURNAL_NAMESPACE, notes.around)
         if not which.nodes:
             raise UsageError(f"run {run} has changed no node that is not given back")
         if which.drained != len(which.nodes):
@@ -173,38 +161,37 @@ class RunDesk:
         """`count`: of nodes, as it is typed, where more than those are given back; without `run` one is begun."""
 
         def begin() -> Live:
-            new = run or self._around.edges.new_run_id(self._around.now())
-            keeping = self._request().keeping(self._around, new)
+            new = run or self.around.edges.new_run_id(self.around.now())
+            keeping = self._request().keeping(self.around, new)
             return self._begin(keeping.run, kind, view, partial(carry, keeping))
 
-        name = who.cluster or self._reach().cluster_name or confirming.name_of(who)
+        name = who.cluster or self.reach().cluster_name or confirming.name_of(who)
         typed = (f"{name} {len(nodes) if count is None else count}".strip(), *also)
         return Prepared(kind, name, nodes, typed, begin, tuple(notes.said), view, run)
 
     def _begin(self, run: str, kind: Kind, view: DrainView | None, carry: Callable[[FaceOf], Outcome]) -> LiveRun:
 
         self._check_free()
-        aims = aimed_by(view.plan) if view is not None else ()
-        now = self._around.now()
-        self._live = LiveRun(run, kind, view, aims, now, carry, lambda: self._overrule(run), self._speed)
-        self._live.start()
-        return self._live
+        now = self.around.now()
+        self.live = LiveRun(run, kind, view, now, carry, lambda: self._overrule(run), self.speed)
+        self.live.start()
+        return self.live
 
     def _overrule(self, run: str) -> None:
         """What others asked of it holds no more."""
         request = self._request(run)
-        keeping = request.keeping(self._around)
+        keeping = request.keeping(self.around)
         try:
-            request.runs(self._around).ask(run, Phase.RUNNING, f"{keeping.who}@{keeping.host}")
+            request.runs(self.around).ask(run, Phase.RUNNING, f"{keeping.who}@{keeping.host}")
         except EksdocError:
             return  # it goes on here all the same; whoever looks from elsewhere sees that it does
 
     def _check_free(self) -> None:
-        if self._live is not None and not self._live.over:
-            raise UsageError(f"run {self._live.run} is under way here", "One at a time: [5] shows it.")
+        if self.live is not None and not self.live.over:
+            raise UsageError(f"run {self.live.run} is under way here", "One at a time: [5] shows it.")
 
     def _request(self, run: str = "") -> RunRequest:
-        return RunRequest(self._reach(), self._namespace, run)
+        return RunRequest(self.reach(), JOURNAL_NAMESPACE, run)
 
 
 def _earlier(cluster: Cluster, plan: DrainPlan) -> list[str]:

@@ -79,8 +79,9 @@ def read_and_plan(
 def check_others(wanted: NewRun, around: Surroundings, run: str = "") -> Callable[[Cluster, DrainPlan], None]:
     """What refuses a plan while another run than ours has to do with its nodes (`Noted.check`)."""
     from kubectl_eksdoc.cli.run.noted import Noted
+    from kubectl_eksdoc.cli.run.request import RunRequest
 
-    return Noted(wanted.plan.options, wanted.namespace, around).check(run)
+    return Noted(RunRequest(wanted.plan.options, wanted.namespace), around).check(run)
 
 
 def carried_out(wanted: NewRun, read: Read, carrying: Carrying, around: Surroundings) -> tuple[Read, Ended]:

@@ -14,12 +14,14 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.journal import Phase, RunSummary, is_run_id
-from kubectl_eksdoc.session.sources import SourceChoice
+from kubectl_eksdoc.session.sources import Progress, SourceChoice
 from kubectl_eksdoc.wiring.runs import Keeping
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.drain.run.limits import Limits
     from kubectl_eksdoc.flows.ports import Runs
     from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.session.ports import ClusterReader
 
 LIST = "kubectl eksdoc drain status lists the runs of this cluster."
 
@@ -49,6 +51,11 @@ class RunRequest:
 
     def runs(self, around: Surroundings) -> Runs:
         return around.edges.open_runs(self.options.connection, self.keeping(around))
+
+    def reader(self, around: Surroundings, limits: Limits, progress: Progress | None = None) -> ClusterReader:
+        """Of a run under these limits."""
+        waiting = run_options.waiting(limits, around)
+        return around.open_reader(SourceChoice(), self.options.connection, progress, waiting)
 
     def nodes(self, around: Surroundings) -> Cluster:
         """The cluster, of which nothing else is read."""

@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.cli import exits, rights
-from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.carrying import Carrying
 from kubectl_eksdoc.cli.run.new_run import COMMAND as NEW_RUN_COMMAND
@@ -32,7 +31,7 @@ from kubectl_eksdoc.errors import (
 )
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.journal import DONE, TOLD_TO_END, is_run_id
-from kubectl_eksdoc.session.sources import Progress, SourceChoice
+from kubectl_eksdoc.session.sources import Progress
 from kubectl_eksdoc.wiring.runs import Hooks
 
 if TYPE_CHECKING:
@@ -76,9 +75,7 @@ class Rest(Read):
         from kubectl_eksdoc.flows.run.resuming import rest_of
 
         asked = asked_of(run, journaled)
-        limits = replace(asked.limits, **given)
-        waiting = run_options.waiting(limits, around)
-        cluster = around.open_reader(SourceChoice(), request.options.connection, progress, waiting).read(kinds.ALL)
+        cluster = request.reader(around, replace(asked.limits, **given), progress).read(kinds.ALL)
         plan = rest_of(cluster, journaled, asked.policy)
         finished = journaled.ended == DONE and not journaled.protected
         return Rest(cluster, plan, asked, journaled.next_number, finished)
@@ -116,7 +113,7 @@ class Rest(Read):
             Locked: another run has to do with its nodes.
             Forbidden: rights are missing; it names all of them.
         """
-        Noted(request.options, request.namespace, around).check(run)(self.cluster, self.plan)
+        Noted(request, around).check(run)(self.cluster, self.plan)
         check_allowed(COMMAND, request.options.connection, request.namespace, around, self.plan)
 
 
@@ -144,10 +141,10 @@ def gone_on(rest: Rest, request: RunRequest, carrying: Carrying, around: Surroun
     """
     from kubectl_eksdoc.flows.run.running import go_on
 
-    run, waiting = carrying.keeping.run, run_options.waiting(carrying.limits, around)
+    run = carrying.keeping.run
     with carrying.open(WAIT_S) as world:
-        reader = around.open_reader(SourceChoice(), request.options.connection, None, waiting)
-        check = Noted(request.options, request.namespace, around).check(run)
+        reader = request.reader(around, carrying.limits)
+        check = Noted(request, around).check(run)
         return go_on(run, reader, rest.meant(), carrying.running(world, check))
 
 
@@ -202,8 +199,7 @@ def _gone_on_with(wanted: NewRun, run: str, around: Surroundings) -> Answer | No
         if isinstance(ahead, Over):
             return _over(run, ahead, around)
         carrying.asked_before = (ahead.wanted, ahead.who)
-        waiting = run_options.waiting(wanted.limits, around)
-        reader = around.open_reader(SourceChoice(), wanted.plan.options.connection, None, waiting)
+        reader = RunRequest(wanted.plan.options, wanted.namespace).reader(around, wanted.limits)
         running = carrying.running(world, check_others(wanted, around, run))
         cluster, ended = go_on(run, reader, Meant(asked.policy), running)
     return by_itself(carrying.answer(cluster, ended), ended)

@@ -127,7 +127,7 @@ def _check_removed(request: RunRequest, around: Surroundings) -> None:
     Raises:
         UsageError: nodes know the run that is meant, and its journal is gone, or in another namespace.
     """
-    noted = Noted(request.options, request.namespace, around)
+    noted = Noted(request, around)
     for found in noted.found(request.nodes(around).nodes, request.run):
         if found.gone:
             raise UsageError(

@@ -20,7 +20,6 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.drain.run.limits import SETTLES_S, Limits
 from kubectl_eksdoc.errors import Locked, UsageError
 from kubectl_eksdoc.model.journal import Phase, RunSummary
-from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.runs import Hooks
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def to_give_back_of(runs: Runs, nodes: tuple[Node, ...], request: RunRequest, ar
     latest = _kept(runs, kept, nodes) if kept is not None else None
     if latest is not None and request.run:
         return latest
-    noted = Noted(request.options, request.namespace, around)
+    noted = Noted(request, around)
     names = {run.run for run in listed}
     found = [each for each in noted.found(nodes, request.run) if each.run not in names]
     lost = [each for each in found if each.gone]
@@ -136,8 +135,7 @@ def given_back(which: ToGiveBack, request: RunRequest, carrying: Carrying, aroun
     """
     from kubectl_eksdoc.flows.run.rolling_back import roll_back
 
-    waiting = run_options.waiting(carrying.limits, around)
-    reader = around.open_reader(SourceChoice(), request.options.connection, None, waiting)
+    reader = request.reader(around, carrying.limits)
     with carrying.open(WAIT_S) as world:
         return roll_back(which.run, carrying.running(world), reader, removed=which.there is None)
 

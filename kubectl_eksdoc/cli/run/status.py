@@ -184,7 +184,7 @@ class Beside:
 
     @staticmethod
     def read(request: RunRequest, around: Surroundings) -> Beside:
-        noted = Noted(request.options, request.namespace, around)
+        noted = Noted(request, around)
         try:
             return Beside(noted, request.nodes(around).nodes)
         except Forbidden as error:

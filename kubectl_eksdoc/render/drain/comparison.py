@@ -19,6 +19,7 @@ from kubectl_eksdoc.drain.comparison.changes import (
 from kubectl_eksdoc.model.baseline import BudgetOutline, TargetOutline
 from kubectl_eksdoc.model.earlier import FindingOutline
 from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, TARGET_SIGN
@@ -351,7 +352,7 @@ def written(view: DrainView, most: int) -> Written | None:
     parts = (
         Points(_NO_TITLE, remarks(comparison, view)),
         Table(_NO_TITLE, asked(comparison.asked), "options"),
-        Table(_NO_TITLE, figures(comparison, comparison.figures)),
+        Written(None, markdown.table(*figures(comparison, comparison.figures))),
         Table(_NO_TITLE, targets(comparison.targets), "targets"),
         Table(_NO_TITLE, budgets(comparison.budgets), "budgets", names=names),
         Table(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from kubectl_eksdoc.drain.comparison.changes import Comparison
-from kubectl_eksdoc.drain.handoff.offers import HandOff, Step
+from kubectl_eksdoc.drain.handoff.offers import HandOff
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
 from kubectl_eksdoc.model.budgets import BudgetStatus
 from kubectl_eksdoc.model.findings import Severity
@@ -253,7 +253,7 @@ def _compared(found: Comparison, view: DrainView) -> Html:
 # How new nodes come and old ones leave, one group of nodes at a time, with the ways compared.
 
 
-_MOST_PODS, _MOST_NODES = 200, 100
+_MOST_PODS, _MOST_KEPT = 200, 100
 """Of which so many names are listed."""
 
 
@@ -262,33 +262,21 @@ def after(view: DrainView) -> Html:
 
 
 def _group(handoff: HandOff) -> Html:
-    names = listing(handoff.kept, _MOST_NODES, Look())
-    kept = el("p", f"Not in full: {names}") if names else ""
-    inside = [kept, *_page_steps("New nodes", handoff.arrive), *_page_steps("Old nodes", handoff.leave)]
+    names = listing(handoff.kept, _MOST_KEPT, Look())
+    inside = [el("p", f"Not in full: {names}") if names else ""]
+    for title, every in (("New nodes", handoff.arrive), ("Old nodes", handoff.leave)):
+        for each in every:
+            said = el("p", el("b", f"{title}: "), each.text)
+            inside.append(el("div", said, command_list(each.commands), class_="remedy"))
     beware = el("ul", *(el("li", f"{text}.") for text in handoff.beware)) if handoff.beware else ""
-    inside += [folded(f"{len(handoff.beware)} to beware of", beware), *_page_instead(handoff)]
-    return folded(handoffs.head(handoff), el("div", lines(inside)))
-
-
-def _page_steps(title: str, steps: Sequence[Step]) -> list[Html]:
-    return [
-        el("div", el("p", el("b", f"{title}: "), step.text), command_list(step.commands), class_="remedy")
-        for step in steps
-    ]
-
-
-def _page_instead(handoff: HandOff) -> list[Html]:
+    inside.append(folded(f"{len(handoff.beware)} to beware of", beware))
     update = handoffs.update_of(handoff)
-    if update is None:
-        return []
-    columns, rows = handoffs.comparison(handoff.instead)
-    parts = [el("h3", "The ways compared"), table(columns, rows)]
-    parts += [
-        el("p", f"Nodes added by {handoffs.WAYS[option.way].lower()}: {option.surge_why}", class_="soft")
-        for option in handoff.instead
-    ]
-    for said, pods in handoffs.pods_of(update):
-        names = el("ul", *(el("li", pod, class_="name") for pod in pods[:_MOST_PODS]))
-        left = more(len(pods) - _MOST_PODS, "pods")
-        parts.append(folded(put("The group's own update: ", said, f" {counted(len(pods), 'pod')}"), names, left))
-    return parts
+    if update is not None:
+        inside += [el("h3", "The ways compared"), table(*handoffs.comparison(handoff.instead))]
+        added = (f"Nodes added by {handoffs.WAYS[each.way].lower()}: {each.surge_why}" for each in handoff.instead)
+        inside += [el("p", text, class_="soft") for text in added]
+        for text, pods in handoffs.pods_of(update):
+            names = el("ul", *(el("li", pod, class_="name") for pod in pods[:_MOST_PODS]))
+            said = put("The group's own update: ", text, f" {counted(len(pods), 'pod')}")
+            inside.append(folded(said, names, more(len(pods) - _MOST_PODS, "pods")))
+    return folded(handoffs.head(handoff), el("div", lines(inside)))

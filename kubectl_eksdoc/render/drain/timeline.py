@@ -40,8 +40,7 @@ _LEAST_BAR = 24
 _TICK_ROOM = 10
 _EVICTING = ("█", "▓")
 """Waves take turns in these, so that one sees where the next begins."""
-_EMPTY = "░"
-_SLOW = "·"
+SLOW = "·"
 
 
 class Timed(Protocol):
@@ -84,41 +83,39 @@ def timeline(
 
     lines = []
     if look.headers:
-        head = row(heads[0], heads[1], _axis(end, room), shown(heads[2], look))
+        head = row(heads[0], heads[1], text_axis(end, room, "|"), shown(heads[2], look))
         lines.append(" " * indent + look.paint(head[indent:], Tone.FAINT))
     for place, span in enumerate(kept):
-        bar = look.signs(_text_bar(span, slow_s.get(span.node, 0.0), end, room, _EVICTING[(_wave(view, span) - 1) % 2]))
+        bar = look.signs(text_bar(span, slow_s.get(span.node, 0.0), end, room, _EVICTING[(_wave(view, span) - 1) % 2]))
         lines.append(row(names[place], waves[place] if waves else "", bar, times[place]))
     if len(kept) < len(spans):
         lines.append(f"{' ' * indent}{look.ellipsis} and {len(spans) - len(kept)} more nodes ({whole})")
     return lines + wrap(look.signs(_legend(view, bool(slow_s))), look.columns, " " * indent)
 
 
-def _axis(end: float, room: int) -> str:
-    """``|0s      |30s     |1m``: each bar stands at its moment; a mark without room is left out."""
+def text_axis(end: float, room: int, sign: str = "") -> str:
+    """``|0s      |30s     |1m``: each mark stands at its moment; one without room is left out."""
     line = ""
     for mark in ticks(end, max(2, room // _TICK_ROOM)):
-        at, said = int(mark / end * room), f"|{short(mark)}"
+        at, said = int(mark / end * room), f"{sign}{short(mark)}"
         if at + len(said) <= room and at >= len(line) + bool(line):
             line = line.ljust(at) + said
     return line
 
 
-def _text_bar(span: Span, slow_s: float, end: float, room: int, evicting: str) -> str:
+def text_bar(span: Span, slow_s: float, end: float, room: int, evicting: str, empty: str = "░") -> str:
     """At least one sign long; a node without a pod to evict is empty at once."""
-    start = min(int(span.start_s / end * room), room - 1)
-    empty = round(span.empty_s / end * room) if span.empty_s > span.start_s else start
-    empty = max(empty, start + (span.empty_s > span.start_s))
-    done = max(round(span.done_s / end * room), empty, start + 1)
-    tail = _SLOW * (round(slow_s / end * room) - done)
-    return " " * start + evicting * (empty - start) + _EMPTY * (done - empty) + tail
+    begun = min(int(span.start_s / end * room), room - 1)
+    gone = max(round(span.empty_s / end * room), begun + 1) if span.empty_s > span.start_s else begun
+    done = max(round(span.done_s / end * room), gone, begun + 1)
+    return " " * begun + evicting * (gone - begun) + empty * (done - gone) + SLOW * (round(slow_s / end * room) - done)
 
 
 def _legend(view: Timed, tails: bool) -> str:
     called = "generation" if view.plan.in_generations else "wave"
     both = f"{' and '.join(_EVICTING)} (by {called})" if _in_waves(view) else _EVICTING[0]
-    slow = f"; {_SLOW}: until then in a slow run (p95)" if tails else ""
-    return f"{both}: pods are evicted; {_EMPTY}: empty, until it is done{slow}."
+    slow = f"; {SLOW}: until then in a slow run (p95)" if tails else ""
+    return f"{both}: pods are evicted; ░: empty, until it is done{slow}."
 
 
 def _names(names: Sequence[str], room: int, look: Look) -> list[str]:
