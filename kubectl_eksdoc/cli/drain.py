@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import exits, opening, values
+from kubectl_eksdoc.cli import exits, opening, rights, values
+from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli import options as since_options
 from kubectl_eksdoc.cli.declared import add_options, given_of
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
@@ -26,7 +28,7 @@ from kubectl_eksdoc.drain.policy import (
     DrainPolicy,
     Targeting,
 )
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.order_file import read_order
 from kubectl_eksdoc.model.connection import Connection
 from kubectl_eksdoc.model.options import options_of
@@ -34,7 +36,6 @@ from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.drain.outcome import Eviction
     from kubectl_eksdoc.drain.result import DrainPlan
     from kubectl_eksdoc.flows.drain import Stops
     from kubectl_eksdoc.model.baseline import Baseline
@@ -56,7 +57,8 @@ def targeting_from(args: argparse.Namespace, names: Sequence[str]) -> Targeting:
     Raises:
         UsageError: a word is not a node's name, or names and filters are mixed.
     """
-    filters = [flag for flag, given in _filters(args) if given]
+    flags = {"--selector": args.selector, "--nodegroup": args.nodegroup, "--older-than": args.older_than}
+    filters = [flag for flag, given in flags.items() if given]
     if names and filters:
         raise UsageError(
             f"node names and {filters[0]} exclude each other",
@@ -70,10 +72,6 @@ def targeting_from(args: argparse.Namespace, names: Sequence[str]) -> Targeting:
     except argparse.ArgumentTypeError as error:
         raise UsageError(str(error)) from error
     return Targeting(nodes, args.selector, tuple(dict.fromkeys(args.nodegroup)), args.older_than)
-
-
-def _filters(args: argparse.Namespace) -> list[tuple[str, object]]:
-    return [("--selector", args.selector), ("--nodegroup", args.nodegroup), ("--older-than", args.older_than)]
 
 
 def add_targeting(parser: argparse.ArgumentParser) -> None:
@@ -100,52 +98,31 @@ def add_policy(parser: argparse.ArgumentParser, *, runs: bool = False) -> None:
     groups[AS_IN_KUBECTL].add_argument(
         "--chunk-size", type=values.page_size, default=argparse.SUPPRESS, metavar="N", help="objects in one answer"
     )
-    if runs:
-        _refuse_what_if(parser)
-    else:
-        _add_idle(parser)
-    _add_explained(parser)
-
-
-def _refuse_what_if(parser: argparse.ArgumentParser) -> None:
-    """A run goes by what is."""
     hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
-    why = "a run goes by the cluster as it is; drain plan and rehearse can suppose something else"
-    for each in options_of(DrainPolicy):
-        if each.option.group == WHAT_IF:
-            parser.add_argument(each.option.flag, action=Refusal, nargs="?", const=why, dest=each.name, **hidden)
-    why = "guards stop a run: see --stop-pending and --eviction-timeout"
-    parser.add_argument("--timeout", action=Refusal, nargs="?", const=why, **hidden)
 
+    def refuse(flag: str, why: str, **more: Any) -> None:
+        parser.add_argument(flag, action=Refusal, nargs="?", const=why, **more, **hidden)
 
-def _add_idle(parser: argparse.ArgumentParser) -> None:
-    """kubectl drain's flags that change nothing for a plan."""
-    hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
-    parser.add_argument("--timeout", type=values.seconds, metavar="TIME", **hidden)
-    parser.add_argument("--dry-run", type=values.DRY_RUN, metavar="MODE", **hidden)
-
-
-def _add_explained(parser: argparse.ArgumentParser) -> None:
-    """kubectl drain's flags that have another name, or must not be followed."""
-    hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+    if runs:  # it goes by what is
+        for each in options_of(DrainPolicy):
+            if each.option.group == WHAT_IF:
+                refuse(each.option.flag, _WHAT_IS, dest=each.name)
+        refuse("--timeout", "guards stop a run: see --stop-pending and --eviction-timeout")
+    else:  # they change nothing for a plan
+        parser.add_argument("--timeout", type=values.seconds, metavar="TIME", **hidden)
+        parser.add_argument("--dry-run", type=values.DRY_RUN, metavar="MODE", **hidden)
     parser.add_argument("--delete-local-data", action="switch", **hidden)
-    parser.add_argument(
-        "--disable-eviction",
-        action=Refusal,
-        nargs="?",
-        const="it deletes pods past their PodDisruptionBudgets",
-        **hidden,
-    )
+    refuse("--disable-eviction", "it deletes pods past their PodDisruptionBudgets")
 
 
-def notes_on(args: argparse.Namespace) -> tuple[str, ...]:
-    """What to say about flags of kubectl drain that were given and change nothing."""
-    notes = {
-        "delete_local_data": "--delete-local-data is the old name of --delete-emptydir-data and is taken as that",
-        "timeout": "--timeout changes nothing: a plan waits for no pod",
-        "dry_run": "--dry-run changes nothing: a plan never changes the cluster",
-    }
-    return tuple(text for dest, text in notes.items() if hasattr(args, dest))
+_WHAT_IS = "a run goes by the cluster as it is; drain plan and rehearse can suppose something else"
+
+_NOTES = {
+    "delete_local_data": "--delete-local-data is the old name of --delete-emptydir-data and is taken as that",
+    "timeout": "--timeout changes nothing: a plan waits for no pod",
+    "dry_run": "--dry-run changes nothing: a plan never changes the cluster",
+}
+"""On flags of kubectl drain that change nothing."""
 
 
 def policy_from(args: argparse.Namespace) -> DrainPolicy:
@@ -161,7 +138,7 @@ def policy_from(args: argparse.Namespace) -> DrainPolicy:
         )
     if (args.skip_deleting_after or 0) < 0:
         raise UsageError("--skip-wait-for-delete-timeout must not be negative", "0 means: always wait.")
-    path = order_file_from(args)
+    path = path_of(args.order_nodes, _ORDER_FILE)
     if path and args.order not in (None, AUTO):
         raise UsageError(
             f"--order {args.order} and --order-file exclude each other",
@@ -175,77 +152,38 @@ def policy_from(args: argparse.Namespace) -> DrainPolicy:
     return DrainPolicy(**found)
 
 
-def order_file_from(args: argparse.Namespace) -> str:
-    """The path of ``--order-file``, "" where it was not given.
+_ORDER_FILE = "--order-file needs the path of a file with one node a line"
+_SINCE = "--since (or --baseline) needs the path of a plan that was saved with -o json"
+
+
+def path_of(given: str | None, missing: str) -> str:
+    """ "" where it was not given.
 
     Raises:
         UsageError: an empty path, as of a variable that is not set.
     """
-    if args.order_nodes == "":
-        raise UsageError("--order-file needs the path of a file with one node a line")
-    return args.order_nodes or ""
-
-
-def page_size_from(args: argparse.Namespace) -> int | None:
-    """``--chunk-size``: None where it was not given, and a limit nobody reaches for kubectl's 0."""
-    size: int | None = getattr(args, "chunk_size", None)
-    return _EVERYTHING_AT_ONCE if size == 0 else size
-
-
-def add_comparison(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Compare with a previous plan")
-    group.add_argument(
-        "--since",
-        "--baseline",
-        dest="baseline",
-        metavar="FILE",
-        default=None,
-        help="compare with a plan saved with -o json > FILE, or with the same plan of a snapshot or dump, "
-        "and show what is new and what is fixed",
-    )
-
-
-def baseline_from(args: argparse.Namespace) -> str:
-    """The path of ``--since``, or ``--baseline``, "" where it was not given.
-
-    Raises:
-        UsageError: an empty path, as of a variable that is not set.
-    """
-    if args.baseline == "":
-        raise UsageError("--since (or --baseline) needs the path of a plan that was saved with -o json")
-    return args.baseline or ""
+    if given == "":
+        raise UsageError(missing)
+    return given or ""
 
 
 def idle(plan: DrainPlan) -> list[str]:
-    """Notes on what was asked for by name and changes nothing."""
-    return [*_idle_pins(plan), *_idle_deletions(plan)]
-
-
-def _idle_pins(plan: DrainPlan) -> list[str]:
-    """Of pins whose node the plan does not drain."""
+    """Notes on what was asked for by name and changes nothing: pins whose node the plan does not drain, and of
+    ``--delete-past-budget`` pods that go without it, or do not go for another reason."""
     verdicts = {target.node.name: target.verdict.value for target in plan.targets if not target.order}
-    return [
+    pins = [
         f"--pin {node}={wave} changes nothing: the plan does not drain {node} ({verdicts[node]})"
         for node, wave in plan.policy.pins
         if node in verdicts
     ]
-
-
-def _idle_deletions(plan: DrainPlan) -> list[str]:
-    """Of ``--delete-past-budget``: pods that go without it, or do not go for another reason."""
-    deleted = {eviction.pod.key for eviction in plan.past_budgets}
-    goes = {eviction.pod.key: _in_its_turn(eviction) for eviction in plan.evictions}
-    left = {row.pod.key: f"it does not go: {row.reason}" for row in plan.left}
-    return [
-        f"--delete-past-budget {pod} changes nothing: {goes.get(pod) or left.get(pod) or 'it is on no target'}"
-        for pod in sorted(plan.policy.delete_past_budget - deleted)
-    ]
-
-
-def _in_its_turn(eviction: Eviction) -> str:
-    if eviction.manner.restarts is not None:
-        return "a rollout replaces it (--surge-singles)"
-    return "its budget allows its eviction in its turn" if eviction.budget else "no budget keeps it"
+    why = {row.pod.key: f"it does not go: {row.reason}" for row in plan.left}
+    for each in plan.evictions:
+        turn = "its budget allows its eviction in its turn" if each.budget else "no budget keeps it"
+        restarts = each.manner.restarts is not None
+        why[each.pod.key] = "a rollout replaces it (--surge-singles)" if restarts else turn
+    without = sorted(plan.policy.delete_past_budget - {eviction.pod.key for eviction in plan.past_budgets})
+    none = "it is on no target"
+    return pins + [f"--delete-past-budget {pod} changes nothing: {why.get(pod, none)}" for pod in without]
 
 
 _PLAN = """\
@@ -279,7 +217,15 @@ def add_plan(commands: argparse._SubParsersAction[Parser]) -> None:
     add_targeting(plan)
     SourceOptions.add_to(plan)
     add_policy(plan)
-    add_comparison(plan)
+    plan.add_argument_group("Compare with a previous plan").add_argument(
+        "--since",
+        "--baseline",
+        dest="baseline",
+        metavar="FILE",
+        default=None,
+        help="compare with a plan saved with -o json > FILE, or with the same plan of a snapshot or dump, "
+        "and show what is new and what is fixed",
+    )
     plan.set_defaults(leaf=plan, command=run_plan)
 
 
@@ -311,7 +257,7 @@ class PlanRequest:
         options = GlobalOptions.from_args(args)
         source = SourceOptions.from_args(args).choice
         targeting = targeting_from(args, words)
-        notes = [*notes_on(args), *_idle(options, source)]
+        notes = [text for dest, text in _NOTES.items() if hasattr(args, dest)] + _idle(options, source)
         if targeting.empty and source.demo:
             from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP
 
@@ -323,11 +269,11 @@ class PlanRequest:
                 "Name nodes, or select them: -l SELECTOR, --nodegroup NAME, --older-than v1.33. "
                 "To see a plan without a cluster: --demo",
             )
-        size = page_size_from(args)
-        if size is not None:
-            options = replace(options, connection=replace(options.connection, page_size=size))
-        policy, baseline = policy_from(args), baseline_from(args)
-        order_file = order_file_from(args)
+        if (size := getattr(args, "chunk_size", None)) is not None:
+            connection = replace(options.connection, page_size=size or _EVERYTHING_AT_ONCE)
+            options = replace(options, connection=connection)
+        policy, baseline = policy_from(args), path_of(args.baseline, _SINCE)
+        order_file = path_of(args.order_nodes, _ORDER_FILE)
         return PlanRequest(options, source, targeting, policy, tuple(notes), baseline, order_file)
 
 
@@ -352,26 +298,16 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     """
     request = PlanRequest.from_args(args, words)
     # Imported late: help and errors of usage must not pay for what only a plan needs.
-    from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.drain.comparison.comparing import compare
     from kubectl_eksdoc.render.drain.report import DrainReport
-    from kubectl_eksdoc.render.identity import identity_line
 
     options = request.options
     # First: reading a cluster takes longer than finding out that the file is the wrong one.
     baseline = _baseline(request, around)
-    said = list(request.notes)
-    try:
+    with noting(request, "drain plan", around) as said:
         cluster, plan = answered(request, around, said.append)
-    except Exception as error:
-        tell(said, around)
-        if isinstance(error, Forbidden):
-            from kubectl_eksdoc.cli import rights
-
-            raise rights.explained(error, "drain plan") from error
-        raise
     # Whose cluster it is comes first, and then all that is to be said about the answer.
-    around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
+    looks.identify(cluster, options, around)
     since_options.told(baseline, around)
     tell((*said, *opening.contradicted(cluster.identity, options), *idle(plan)), around)
     reached_by = opening.words(request.source, options, cluster.identity.context)
@@ -382,16 +318,26 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     return Answer(looks.answered(report, options, around), exit_code(plan))
 
 
+@contextmanager
+def noting(request: PlanRequest, command: str, around: Surroundings) -> Iterator[list[str]]:
+    """What is to be said about the answer, once it is there; it is said where there is none."""
+    said = list(request.notes)
+    with rights.explaining(command):
+        try:
+            yield said
+        except Exception:
+            tell(said, around)
+            raise
+
+
 def answered(request: PlanRequest, around: Surroundings, say: Callable[[str], object]) -> tuple[Cluster, DrainPlan]:
     """As `flows.drain.plan_drain`, with a line on stderr that says how far reading is; `say` as for `stop_times`."""
     from kubectl_eksdoc.flows.drain import plan_drain
-    from kubectl_eksdoc.model.cluster import Identity
 
     options = request.options
-    given = Identity(cluster=options.cluster_name, region=options.region)
     with ProgressLine(around.stderr) as progress:
         reader = around.open_reader(request.source, options.connection, progress)
-        return plan_drain(reader, request.targeting, request.policy, given, stops_of(request, around, say))
+        return plan_drain(reader, request.targeting, request.policy, options.identity, stops_of(request, around, say))
 
 
 def stops_of(request: PlanRequest, around: Surroundings, say: Callable[[str], object]) -> Stops:

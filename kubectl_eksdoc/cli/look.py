@@ -12,6 +12,7 @@ from kubectl_eksdoc.render.look import Look
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.surroundings import Surroundings
+    from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.render.report import Report
 
 WIDTH = 120
@@ -38,6 +39,13 @@ def decide(options: GlobalOptions, stream: TextIO, environ: Mapping[str, str]) -
 def answered(report: Report, options: GlobalOptions, around: Surroundings) -> str:
     """The text for stdout, in the format that was asked for."""
     return report.render(options.output, decide(options, around.stdout, around.environ))
+
+
+def identify(cluster: Cluster, options: GlobalOptions, around: Surroundings) -> None:
+    """On stderr, which cluster it is."""
+    from kubectl_eksdoc.render.identity import identity_line
+
+    around.note(identity_line(cluster, around.now(), decide(options, around.stderr, around.environ)))
 
 
 def show(report: Report, options: GlobalOptions, around: Surroundings) -> None:

@@ -20,6 +20,7 @@ from kubectl_eksdoc.session.sources import SourceChoice, is_snapshot
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.surroundings import Surroundings
+    from kubectl_eksdoc.model.cluster import Identity
     from kubectl_eksdoc.model.codes import Code
     from kubectl_eksdoc.model.earlier import Earlier
     from kubectl_eksdoc.wiring.stages import Faults
@@ -46,6 +47,13 @@ class GlobalOptions:
     no_color: bool = False
     ascii: bool = False
     debug: bool = False
+
+    @property
+    def identity(self) -> Identity:
+        """What the user calls the cluster."""
+        from kubectl_eksdoc.model.cluster import Identity
+
+        return Identity(cluster=self.cluster_name, region=self.region)
 
     @staticmethod
     def add_to(parser: argparse.ArgumentParser, level: int, own: Sequence[str] = ()) -> None:

@@ -6,13 +6,14 @@ import argparse
 from collections.abc import Sequence
 
 from kubectl_eksdoc.cli import drain, exits, values
+from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli import options as fault_options
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, stops_of, tell
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.stages import Serving
 
 SPEED = 60.0
@@ -78,9 +79,6 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
     Raises:
         EksdocError: the command line, the dump or the cluster is at fault; the error says which.
     """
-    # Imported late: help and errors of usage must not pay for what only a rehearsal needs.
-    from kubectl_eksdoc.cli import look as looks
-
     if fault_options.wants_list(args):
         look = looks.decide(GlobalOptions.from_args(args), around.stdout, around.environ)
         return Answer(fault_options.listed(look))
@@ -92,30 +90,17 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
     request = PlanRequest.from_args(args, words)
     faults = fault_options.faults_from(args)
     from kubectl_eksdoc.flows.rehearse import rehearse
-    from kubectl_eksdoc.model.cluster import Identity
-    from kubectl_eksdoc.render.drain.plan import as_given
-    from kubectl_eksdoc.render.identity import identity_line
     from kubectl_eksdoc.render.rehearsal.report import RehearsalReport
 
     options = request.options
-    given = Identity(cluster=options.cluster_name, region=options.region)
-    said = list(request.notes)
-    try:
+    with drain.noting(request, "rehearse", around) as said:
         with ProgressLine(around.stderr) as progress:
             stage = around.open_stage(request.source, options.connection, progress, faults)
         stops = stops_of(request, around, said.append)
-        cluster, rehearsal = rehearse(stage, request.targeting, request.policy, given, stops=stops)
-    except Exception as error:
-        tell(said, around)
-        if isinstance(error, Forbidden):
-            from kubectl_eksdoc.cli import rights
-
-            raise rights.explained(error, "rehearse") from error
-        raise
-    around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
+        cluster, rehearsal = rehearse(stage, request.targeting, request.policy, options.identity, stops=stops)
+    looks.identify(cluster, options, around)
     tell((*said, *drain.idle(rehearsal.plan)), around)
-    asked = as_given(request.targeting, request.policy, "", request.order_file)
-    asked |= fault_options.as_given(faults)
+    asked = request.given | fault_options.as_given(faults)
     text = looks.answered(RehearsalReport(rehearsal, cluster, asked), options, around)
     return Answer(text, exits.FAILS if rehearsal.undone else exit_code(rehearsal.plan))
 

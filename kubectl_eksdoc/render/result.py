@@ -6,7 +6,7 @@ field whose type allows UnsetType is left out instead. Docstrings of types and f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from types import NoneType, UnionType
@@ -30,6 +30,9 @@ Lines = tuple[str, ...]
 """As another program wrote them: some may be empty."""
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
+Seconds = Annotated[float, Meta(ge=0, extra={"digits": 3})]
+Difference = Annotated[float, Meta(extra={"digits": 3})]
+"""Of seconds."""
 Moment = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$")]
 Code = Annotated[str, Meta(extra_json_schema={"$ref": "#/$defs/Code"})]
 """One of the finding codes of the command that prints it."""
@@ -54,11 +57,23 @@ class Printed(Struct, **_OPTIONS):
         return cls.filled(facts)
 
     @classmethod
-    def filled(cls: type[_P], facts: object = None, **given: object) -> _P:
-        """Each field as given, or else what `facts` call by its name, in the form that its type says."""
+    def filled(cls: type[_P], *facts: object, **given: object) -> _P:
+        """Each field as given, or else what the first of `facts` that has it calls by its name, in the form that its
+        type says. `done_seconds` and `p50` may be called `done_s` and `p50_s` there; what None would have is null."""
         if wrong := given.keys() - set(cls.__struct_fields__):
             raise TypeError(f"{cls.__name__} has no field {', '.join(sorted(wrong))}")
-        return cls(**{name: form(given[name] if name in given else getattr(facts, name)) for name, form in _forms(cls)})
+        found = ((name, form, given[name] if name in given else _called(facts, name)) for name, form in _forms(cls))
+        return cls(**{name: form(value) for name, form, value in found})
+
+
+def _called(facts: Sequence[object], name: str) -> Any:
+    for each in facts:
+        for called in (name, f"{name.removesuffix('_seconds')}_s"):
+            if hasattr(each, called):
+                return getattr(each, called)
+    if any(each is None for each in facts):
+        return None
+    raise AttributeError(f"none of the facts has {name}")
 
 
 def made_of(name: str, fields: Iterable[tuple[str, Any]], module: str, **namespace: Any) -> type[Printed]:
@@ -87,13 +102,16 @@ def _forms(printed: type[Printed]) -> tuple[tuple[str, Form], ...]:
 
 
 def _form(hint: Any) -> Form:
-    """To the form of `hint`; the facts' "" is null, or left out, where that is allowed."""
+    """To the form of `hint`; the facts' "" is null, or left out, where that is allowed, and so is a 0 that no value can
+    be."""
     choices, core = _choices(hint), _core(hint)
+    metas = [each for choice in choices if get_origin(choice) is Annotated for each in get_args(choice)[1:]]
     if core is Any:
         return lambda value: value if value is UNSET else plain_value(value)
-    known = _known_form(core)
+    known = _rounded if any(each.extra for each in metas) else _known_form(core)
     nothing = UNSET if UnsetType in choices and NoneType not in choices else None
-    unknown = (None, "") if {NoneType, UnsetType} & set(choices) else (None,)
+    unknown: tuple[object, ...] = (None, "") if {NoneType, UnsetType} & set(choices) else (None,)
+    unknown += (0,) if len(unknown) > 1 and any(each.ge == 1 or each.gt == 0 for each in metas) else ()
 
     def form(value: Any) -> Any:
         if value is UNSET:
@@ -101,6 +119,10 @@ def _form(hint: Any) -> Form:
         return nothing if isinstance(value, Unknown) or value in unknown else known(value)
 
     return form
+
+
+def _rounded(value: float) -> float:
+    return round(value, 3) + 0  # 0 and not -0
 
 
 def _choices(hint: Any) -> tuple[Any, ...]:
@@ -178,8 +200,9 @@ class FindingResult(Printed):
     """What an unknown one lacks."""
 
     @classmethod
-    def filled(cls: type[_P], facts: Any = None, **given: object) -> _P:
-        return super().filled(facts, code=facts.code.name, title=facts.code.title, **given)
+    def filled(cls: type[_P], *facts: Any, **given: object) -> _P:
+        code = facts[0].code
+        return super().filled(*facts, code=code.name, title=code.title, **given)
 
 
 class KindResult(Printed):
@@ -189,6 +212,6 @@ class KindResult(Printed):
     kind: str
 
     @classmethod
-    def filled(cls: type[_P], facts: object = None, **given: object) -> _P:
+    def filled(cls: type[_P], *facts: object, **given: object) -> _P:
         (kind,) = get_args(next(field.type for field in structs.fields(cls) if field.name == "kind"))
-        return super().filled(facts, api_version=API_VERSION, kind=kind, **given)
+        return super().filled(*facts, api_version=API_VERSION, kind=kind, **given)

@@ -18,7 +18,7 @@ from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.duration.estimate import Estimate
 from kubectl_eksdoc.drain.outcome import Eviction, TargetVerdict
 from kubectl_eksdoc.render.drain.findings import grouped
-from kubectl_eksdoc.render.drain.page import MOST_PODS
+from kubectl_eksdoc.render.drain.page import MOST_PODS, cards
 from kubectl_eksdoc.render.drain.report import DrainReport
 from kubectl_eksdoc.render.drain.timeline import MOST_BARS, gantt, over_time
 from kubectl_eksdoc.render.drain.verdict import NO_TIMES
@@ -129,6 +129,12 @@ def test_every_row_of_the_plan_is_in_the_page(name: str) -> None:
         assert all(re.sub(r"\s+", " ", c) in said for _, commands in group.remedies for c in commands)
     for handoff in view.handoffs:
         assert all(re.sub(r"\s+", " ", c) in said for s in (*handoff.arrive, *handoff.leave) for c in s.commands)
+
+
+def test_of_many_nodes_that_a_finding_holds_up_the_head_names_a_few() -> None:
+    group = replace(grouped(a_view().blockers, a_view())[0], nodes=tuple(f"n-{number}" for number in range(12)))
+    summary = cards([group], a_view()).partition("</summary>")[0]
+    assert summary.count("tag name") == 9 and "and 4 more" in summary and "n-8" not in summary
 
 
 def test_commands_are_whole_and_can_be_selected() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import rights
@@ -50,9 +50,14 @@ def check_allowed(
     Raises:
         Forbidden: rights are missing; it names all of them.
     """
-    where = _namespaces(plan) if plan else {}
+    where: dict[str, list[str]] = {}  # the namespaces in which pods are asked to go, by the flag they would not without
+    if plan is not None:
+        by_flag = {"": plan.evictions, "--surge-singles": plan.restarts, "--delete-past-budget": plan.past_budgets}
+        where = {flag: sorted({each.pod.namespace for each in some}) for flag, some in by_flag.items()}
     needed = [right for right in rights.BY_COMMAND[command] if right.required or (right.flag and where.get(right.flag))]
-    everywhere = {_of(right, journal if right.journal else ""): right for right in needed}
+    everywhere = {
+        Permission(each.verb, each.resource, each.subresource, journal if each.journal else ""): each for each in needed
+    }
     missing: dict[Permission, Right] = {}
     for each in around.edges.denied(connection, tuple(everywhere)):
         right = everywhere[each]
@@ -67,13 +72,3 @@ def check_allowed(
         first = min(missing.values(), key=lambda right: right.opt_in is not None)
         hint = "\n".join(("Nothing was done.", *filter(None, hints)))
         raise rights.explained(Forbidden(f"the cluster does not let you: {said}", hint, str(first)), command)
-
-
-def _of(right: Right, namespace: str) -> Permission:
-    return Permission(right.verb, right.resource, right.subresource, namespace)
-
-
-def _namespaces(plan: DrainPlan) -> Mapping[str, Sequence[str]]:
-    """Those in which pods are asked to go, by the flag (`Right.flag`) without which they would not be so."""
-    by_flag = {"": plan.evictions, "--surge-singles": plan.restarts, "--delete-past-budget": plan.past_budgets}
-    return {flag: sorted({each.pod.namespace for each in some}) for flag, some in by_flag.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from kubectl_eksdoc.cli.drain import exit_code
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run.options import NAMESPACE_FLAG
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.drain.run.limits import Limits
 from kubectl_eksdoc.errors import ClusterError, Forbidden, JournalError, JournalGone, LocalJournalError, Stopped
 from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping, RunEdges
@@ -21,7 +23,6 @@ from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping, RunEdg
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run.face import FaceOf, RunFace, Told, Wanted
     from kubectl_eksdoc.drain.result import DrainPlan
-    from kubectl_eksdoc.drain.run.limits import Limits
     from kubectl_eksdoc.flows.run.draining import Ended
     from kubectl_eksdoc.flows.run.running import Running
     from kubectl_eksdoc.model.cluster import Cluster
@@ -34,26 +35,24 @@ def reached_by(options: GlobalOptions, namespace: str, context: str = "") -> tup
     return words if namespace == JOURNAL_NAMESPACE else (*words, NAMESPACE_FLAG, namespace)
 
 
+@dataclass(eq=False)
 class Carrying:
-    """`command` is how the user called it (``drain run``). `face_of` makes what shows it, None for lines on the
-    streams of the process. Mutable: it knows when the run began."""
+    """`command` is how the user called it (``drain run``), `given` what for, by the names of flags; `resumed`: it was
+    begun before. `face_of` makes what shows it, None for lines on the streams of the process. Mutable: it knows when
+    the run began."""
 
-    def __init__(
-        self,
-        command: str,
-        around: Surroundings,
-        options: GlobalOptions,
-        keeping: Keeping,
-        hooks: Hooks,
-        face_of: FaceOf | None = None,
-    ) -> None:
-        self._hooks = hooks
-        self._command = command
-        self._around = around
-        self._options = options
-        self.keeping = keeping
-        self._face_of = face_of
-        self._began = around.now()
+    command: str
+    around: Surroundings
+    options: GlobalOptions
+    keeping: Keeping
+    hooks: Hooks
+    given: Mapping[str, object]
+    limits: Limits
+    resumed: bool = False
+    face_of: FaceOf | None = None
+
+    def __post_init__(self) -> None:
+        self._began = self.around.now()
         self._face: RunFace | None = None
         self._world: RunEdges | None = None
         self._left: tuple[Cluster, Ended] | None = None
@@ -69,13 +68,16 @@ class Carrying:
         Raises:
             as `wiring.runs.open_run`; an error within says how to go on.
         """
-        around, keeping, edges = self._around, self.keeping, self._around.edges
+        from kubectl_eksdoc.cli.run.face import RecordingFace
+
+        around, keeping, edges = self.around, self.keeping, self.around.edges
         try:
             with (
                 edges.told_to_stop() as told,
-                edges.open_run(self._options.connection, keeping, wait_s, self._hooks) as world,
-                self._face_made(told, self._wanted(world)) as self._face,
+                edges.open_run(self.options.connection, keeping, wait_s, self.hooks) as world,
+                self._face_made(told, lambda: self._wanted(world)) as face,
             ):
+                self._face = RecordingFace(face, keeping.run, around.now, self._record)
                 self._began, self._world = around.now(), world
                 around.note(f"run {keeping.run}, journal in namespace {keeping.namespace}")
                 yield world
@@ -83,7 +85,7 @@ class Carrying:
             error.hint = "\n".join(filter(None, (error.hint, self._advice(error))))
             raise
         except ClusterError as error:
-            whole = rights.explained(error, self._command) if isinstance(error, Forbidden) else error
+            whole = rights.explained(error, self.command) if isinstance(error, Forbidden) else error
             if self._stands:  # it was under way, so that it has stopped before its end
                 raise Stopped(whole.message, "\n".join(filter(None, (whole.hint, self._advice(None))))) from error
             raise whole from (error if whole is not error else error.__cause__)
@@ -93,118 +95,85 @@ class Carrying:
             raise
 
     def _face_made(self, told: Told, wanted: Wanted) -> AbstractContextManager[RunFace]:
-        from kubectl_eksdoc.cli.run.face import Face, RecordingFace
+        from kubectl_eksdoc.cli.run.face import Face
 
-        run = self.keeping.run
-        make = self._face_of or partial(Face, self._around, self._options, run)
-        return RecordingFace(make(told, wanted), run, self._around.now, self._record)
+        make = self.face_of or partial(Face, self.around, self.options, self.keeping.run)
+        return make(told, wanted)
 
     def _record(self, text: str) -> None:
         """For a replay of the drain. A run goes on where that cannot be written: this is noted once."""
-        if not text or self._unrecorded or self._command == "drain rollback":
+        if not text or self._unrecorded or self.command == "drain rollback":
             return
         try:
-            self._around.edges.add_events(self.keeping, text)
+            self.around.edges.add_events(self.keeping, text)
         except JournalError as error:
             self._unrecorded = error.message
-            self._around.note(f"the events of this run are not kept for a replay: {error.message}")
+            self.around.note(f"the events of this run are not kept for a replay: {error.message}")
 
-    def _wanted(self, world: RunEdges) -> Callable[[], tuple[str, str]]:
-        def wanted() -> tuple[str, str]:
-            asked = world.wanted()
-            return asked if asked[0] else self.asked_before
-
-        return wanted
+    def _wanted(self, world: RunEdges) -> tuple[str, str]:
+        asked = world.wanted()
+        return asked if asked[0] else self.asked_before
 
     def running(
         self,
         world: RunEdges,
-        limits: Limits,
         check: Callable[[Cluster, DrainPlan], object] = lambda cluster, plan: None,
     ) -> Running:
         from kubectl_eksdoc.flows.run.running import Running
 
         assert self._face is not None, "it is open"
-        face = self._face
-        hooks = frozenset(self._hooks.commands)
-        return Running(
-            world.field,
-            world.journal,
-            world.lock,
-            world.clock,
-            face.listen,
-            face.wish,
-            limits,
-            face.show,
-            hooks,
-            check,
-            face.explain,
-            self._leave,
-        )
+        face, hooks = self._face, frozenset(self.hooks.commands)
+        field, journal, lock, clock = world.field, world.journal, world.lock, world.clock
+        told = face.listen, face.wished, self.limits, face.show
+        return Running(field, journal, lock, clock, *told, hooks, check, face.explain, self._leave)
 
     def _leave(self, cluster: Cluster, ended: Ended) -> None:
         self._left = cluster, ended
 
     @contextmanager
-    def answering(self, options: Mapping[str, object], limits: Limits, *, resumed: bool = False) -> Iterator[None]:
+    def answering(self) -> Iterator[None]:
         """An error that ends a run has an answer, too: what was done until then."""
         try:
             yield
         except Stopped as error:
             if self._left is not None:
-                error.answer = self.answer(*self._left, options, limits, resumed=resumed).text
+                error.answer = self.answer(*self._left).text
             raise
 
-    def answer(
-        self,
-        cluster: Cluster,
-        ended: Ended,
-        options: Mapping[str, object],
-        limits: Limits,
-        *,
-        resumed: bool = False,
-    ) -> Answer:
+    def answer(self, cluster: Cluster, ended: Ended) -> Answer:
         """What came of it."""
-        view = self.view(cluster, ended, options, limits, resumed=resumed)
-        text = looks.answered(view, self._options, self._around)
-        blank = "\n" if self._options.output in ("table", "wide") else ""
-        return Answer(blank + text, _exit_code(ended))
+        text = looks.answered(self.report(cluster, ended), self.options, self.around)
+        blank = "\n" if self.options.output in ("table", "wide") else ""
+        plan = ended.record.plan
+        code = exits.STOPPED if not ended.whole else exits.FAILS if ended.record.unready else exit_code(plan)
+        return Answer(blank + text, code)
 
-    def view(
-        self,
-        cluster: Cluster,
-        ended: Ended,
-        options: Mapping[str, object],
-        limits: Limits,
-        *,
-        resumed: bool = False,
-    ) -> RunReport:
-        """What every format of it is made from."""
+    def report(self, cluster: Cluster, ended: Ended) -> RunReport:
         from kubectl_eksdoc.drain.run.patience import soak_of
         from kubectl_eksdoc.render.record.rows import RecordView
         from kubectl_eksdoc.render.run.report import RunReport
 
-        around, keeping = self._around, self.keeping
-        view = RunReport(
+        around, keeping = self.around, self.keeping
+        report = RunReport(
             keeping.run,
-            RecordView(ended.record, cluster, options, soak=soak_of(ended.record.plan, limits.soak_s)),
+            RecordView(ended.record, cluster, self.given, soak=soak_of(ended.record.plan, self.limits.soak_s)),
             self._began,
             around.now(),
             keeping.who,
             keeping.host,
             ended.stopped,
-            resumed,
-            reached_by(self._options, keeping.namespace, cluster.identity.context),
+            self.resumed,
+            reached_by(self.options, keeping.namespace, cluster.identity.context),
         )
         if not self._is_told:
             self._is_told = True
-            self._record(view.render("json", looks.decide(self._options, around.stdout, around.environ)))
-        return view
+            self._record(report.render("json", looks.decide(self.options, around.stdout, around.environ)))
+        return report
 
     @property
     def recorded_in(self) -> str:
         """The file from which the run is shown again; "" where it could not be kept."""
-        return "" if self._unrecorded else self._around.edges.events_file(self.keeping)
+        return "" if self._unrecorded else self.around.edges.events_file(self.keeping)
 
     @property
     def _stands(self) -> bool:
@@ -217,19 +186,13 @@ class Carrying:
             # Where its journal was there may be no namespace any more: what is gone is given back from anywhere.
             again = self._again("rollback", JOURNAL_NAMESPACE)
             return f"Take back what it did, by the notes on its nodes: {again}"
-        if not self._stands and self._command == "drain run":
+        if not self._stands and self.command == "drain run":
             return "Nothing was changed: fix that, and run it again."
-        again = self._again("rollback" if self._command == "drain rollback" else "resume")
+        again = self._again("rollback" if self.command == "drain rollback" else "resume")
         if isinstance(error, LocalJournalError):
             return f"On another machine, or here with XDG_STATE_HOME set to another folder, go on: {again}"
         return f"Go on: {again}"
 
     def _again(self, verb: str, namespace: str = "") -> str:
-        words = reached_by(self._options, namespace or self.keeping.namespace)
+        words = reached_by(self.options, namespace or self.keeping.namespace)
         return shlex.join(["kubectl", "eksdoc", "drain", verb, self.keeping.run, *words])
-
-
-def _exit_code(ended: Ended) -> int:
-    if not ended.whole:
-        return exits.STOPPED
-    return exits.FAILS if ended.record.unready else exit_code(ended.record.plan)

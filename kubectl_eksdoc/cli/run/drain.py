@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import confirming, drain, exits, in_cluster
+from kubectl_eksdoc.cli import confirming, drain, exits, in_cluster, opening
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
@@ -18,38 +18,34 @@ from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run import rest
-from kubectl_eksdoc.cli.run.allowed import check_writable
-from kubectl_eksdoc.cli.run.carrying import reached_by
+from kubectl_eksdoc.cli.run.allowed import check_allowed, check_writable
+from kubectl_eksdoc.cli.run.carrying import Carrying, reached_by
 from kubectl_eksdoc.cli.run.new_run import (
     COMMAND,
     PLAN_AGAIN,
     NewRun,
     Read,
-    as_given,
     carried_out,
     check_others,
-    check_rights,
     read_and_plan,
 )
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.drain.policy import DrainPolicy
+from kubectl_eksdoc.drain.run.limits import Limits
 from kubectl_eksdoc.errors import Drifted, UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.drain.run.limits import Limits
     from kubectl_eksdoc.model.baseline import Baseline
     from kubectl_eksdoc.render.drain.report import DrainReport
-
-
-# The summary that stands directly above the prompt of a drain.
 
 
 def show_in_short(
     view: DrainReport, options: GlobalOptions, limits: Limits, reached_by: Sequence[str], around: Surroundings
 ) -> None:
-    """It is no answer, so it goes to stderr; `reached_by`: the words that lead to the cluster and the journal."""
+    """Directly above the prompt, where the page may have scrolled away. It is no answer, so it goes to stderr;
+    `reached_by`: the words that lead to the cluster and the journal."""
     from kubectl_eksdoc.render.drain.steps import confirmation
 
     look = looks.decide(options, around.stderr, around.environ)
@@ -153,13 +149,15 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
         return _inside(request, request.inside, read, around)
     if request.dry:
         return _dry(request, read, around)
-    looks.show(_report(request, read), request.options, around)
+    report = _report(request, read)
+    looks.show(report, request.options, around)
     check_others(wanted, around)(read.cluster, read.plan)
     if not read.nodes:
         around.note("nothing is drained: no node of the plan can be")
         return Answer("", exit_code(read.plan))
-    check_rights(wanted, read, around)
-    _show_in_short(request, read, around)
+    check_allowed(COMMAND, request.options.connection, wanted.namespace, around, read.plan)
+    words = reached_by(request.options, wanted.namespace, read.cluster.identity.context)
+    show_in_short(report, request.options, wanted.limits, words, around)
     confirming.confirm(read.cluster.identity, read.nodes, "drain", request.given, around.ask, read.past_budgets)
     return _carried_out(wanted, read, request.carried, around)
 
@@ -178,8 +176,10 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: Surrounding
             raise UsageError("--plan says which nodes: no others can be named or selected with it")
         if drain.policy_from(args) != DrainPolicy():
             raise UsageError("--plan says what may be done: flags of the plan do not go with it")
+        from kubectl_eksdoc.cli.run.again import of_saved
+
         saved = around.read_baseline(args.plan)
-        plan = PlanRequest(GlobalOptions.from_args(args), SourceChoice(), *_of(saved))
+        plan = PlanRequest(GlobalOptions.from_args(args), SourceChoice(), *of_saved(saved.options, saved.file))
     else:
         plan = PlanRequest.from_args(args, words)
     dry = shared_options.dry_from(args)
@@ -204,20 +204,10 @@ def _how_inside(args: argparse.Namespace, wanted: NewRun) -> Inside | None:
     return how
 
 
-def _of(saved: Baseline) -> tuple[Targeting, DrainPolicy]:
-    from kubectl_eksdoc.cli.run.again import of_saved
-
-    return of_saved(saved.options, saved.file)
-
-
 def _planned(request: _Request, around: Surroundings) -> Read:
-    from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.render.identity import identity_line
-
     with ProgressLine(around.stderr) as progress:
         read = read_and_plan(request.wanted, around, progress)
-    look = looks.decide(request.options, around.stderr, around.environ)
-    around.note(identity_line(read.cluster, around.now(), look))
+    looks.identify(read.cluster, request.options, around)
     tell((*request.wanted.plan.notes, *drain.idle(read.plan)), around)
     return read
 
@@ -234,35 +224,26 @@ def _check_saved(saved: Baseline, read: Read) -> None:
     check_drift(saved.promise, read.plan, f"the plan {saved.file} was saved", PLAN_AGAIN)
 
 
-def _show_in_short(request: _Request, read: Read, around: Surroundings) -> None:
-    """Directly above the prompt, where the page may have scrolled away."""
-    view, wanted = _report(request, read), request.wanted
-    words = reached_by(request.options, wanted.namespace, read.cluster.identity.context)
-    show_in_short(view, request.options, wanted.limits, words, around)
-
-
 def _report(request: _Request, read: Read) -> DrainReport:
     """The plan, before anything is asked."""
-    from kubectl_eksdoc.cli import opening
     from kubectl_eksdoc.drain.run.patience import soak_of
     from kubectl_eksdoc.render.drain.report import DrainReport
 
     reached_by = opening.words(SourceChoice(), request.options, read.cluster.identity.context)
     soak = soak_of(read.plan, request.wanted.limits.soak_s)
     return DrainReport(
-        read.plan, read.cluster, as_given(request.wanted), reached_by=reached_by, soak=soak, preview=True
+        read.plan, read.cluster, request.wanted.plan.given, reached_by=reached_by, soak=soak, preview=True
     )
 
 
 def _inside(request: _Request, how: Inside, read: Read, around: Surroundings) -> Answer:
     """As ``-o json`` prints the plan, so it goes along."""
     from kubectl_eksdoc.cli.run.inside import inside
-    from kubectl_eksdoc.render.drain.result import PlanResult
     from kubectl_eksdoc.render.result import plain
 
-    looks.show(_report(request, read), request.options, around)
-    plan = plain(PlanResult.of(_report(request, read)))
-    return inside(request.wanted, read, plan, request.given, how, request.dry, around)
+    report = _report(request, read)
+    looks.show(report, request.options, around)
+    return inside(request.wanted, read, plain(report.result()), request.given, how, request.dry, around)
 
 
 def _dry(request: _Request, read: Read, around: Surroundings) -> Answer:
@@ -288,16 +269,14 @@ def _server_refuses(options: GlobalOptions, read: Read, around: Surroundings) ->
 
 
 def _carried_out(wanted: NewRun, read: Read, carried: str, around: Surroundings) -> Answer:
-    from kubectl_eksdoc.cli.run.carrying import Carrying
-
     if carried:
         carrying = rest.carrying_on(wanted, carried, around)
-        with rest.started_again(), carrying.answering(as_given(wanted), wanted.limits):
+        with rest.started_again(), carrying.answering():
             fresh, ended = carried_out(wanted, read, carrying, around)
-        return rest.by_itself(carrying.answer(fresh.cluster, ended, as_given(wanted), wanted.limits), ended)
-    edges = around.edges
+        return rest.by_itself(carrying.answer(fresh.cluster, ended), ended)
+    edges, plan = around.edges, wanted.plan
     keeping = edges.keeping(edges.new_run_id(around.now()), wanted.namespace, around.environ)
-    carrying = Carrying(COMMAND, around, wanted.plan.options, keeping, wanted.hooks)
-    with carrying.answering(as_given(wanted), wanted.limits):
+    carrying = Carrying(COMMAND, around, plan.options, keeping, wanted.hooks, plan.given, wanted.limits)
+    with carrying.answering():
         fresh, ended = carried_out(wanted, read, carrying, around)
-    return carrying.answer(fresh.cluster, ended, as_given(wanted), wanted.limits)
+    return carrying.answer(fresh.cluster, ended)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
 from typing import Protocol
@@ -40,7 +41,7 @@ class RunFace(Protocol):
 
     def explain(self, reasons: Sequence[Reason], for_s: float) -> None: ...
 
-    def wish(self) -> Wished: ...
+    def wished(self) -> Wished: ...
 
 
 Write = Callable[[str], object]
@@ -115,7 +116,7 @@ class Face:
         for line in events.why_it_waits(reasons, for_s, self._around.now(), self._line_look):
             say(self._around.stderr, f"{line}\n")
 
-    def wish(self) -> Wished:
+    def wished(self) -> Wished:
         if not self._unread and (is_left(self._around.stdout) or is_left(self._around.stderr)):
             self._unread = UNREAD
         times = self._told() + bool(self._unread)
@@ -149,40 +150,33 @@ class Face:
             self._width = 0
 
 
+@dataclass(eq=False)
 class RecordingFace:
     """A `RunFace` in front of another one: what it is told is given to `write` as well, as lines for a replay.
     Mutable."""
 
-    def __init__(
-        self, face: AbstractContextManager[RunFace], run: str, now: Callable[[], datetime], write: Write
-    ) -> None:
-        self._face = face
-        self._run = run
-        self._now = now
-        self._write = write
+    shown: RunFace
+    run: str
+    now: Callable[[], datetime]
+    write: Write
+
+    def __post_init__(self) -> None:
         self._written: tuple[float, object] = (-WRITTEN_S, None)
 
-    def __enter__(self) -> RecordingFace:
-        self._shown = self._face.__enter__()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._face.__exit__(kind, error, at)
-
     def listen(self, moments: Sequence[Moment]) -> None:
-        self._shown.listen(moments)
-        self._write("".join(events.event_line(moment, self._run, self._now()) for moment in moments))
+        self.shown.listen(moments)
+        self.write("".join(events.event_line(moment, self.run, self.now()) for moment in moments))
 
     def show(self, standing: Standing) -> None:
-        self._shown.show(standing)
+        self.shown.show(standing)
         at_s, before = self._written
         kept = (standing.budgets, standing.held, standing.paused, [(each.of, each.more) for each in standing.why])
         if kept != before or standing.at_s - at_s >= WRITTEN_S:
             self._written = standing.at_s, kept
-            self._write(standing_line(written(standing, self._run, self._now())))
+            self.write(standing_line(written(standing, self.run, self.now())))
 
     def explain(self, reasons: Sequence[Reason], for_s: float) -> None:
-        self._shown.explain(reasons, for_s)
+        self.shown.explain(reasons, for_s)
 
-    def wish(self) -> Wished:
-        return self._shown.wish()
+    def wished(self) -> Wished:
+        return self.shown.wished()

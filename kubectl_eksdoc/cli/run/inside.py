@@ -21,8 +21,10 @@ from kubectl_eksdoc.cli.run.new_run import NewRun, Read, check_others
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Locked, UsageError
 from kubectl_eksdoc.model.api_objects import Doc
+from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.journal import is_run_id
 from kubectl_eksdoc.session.sources import SourceChoice
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.in_cluster import Avoided, Errand
@@ -105,7 +107,6 @@ def _check_jobs(read: Read) -> None:
     Raises:
         Locked: the Job of an earlier one is not over.
     """
-    from kubectl_eksdoc.model.commands import shell
 
     for job in read.cluster.jobs:
         if job.name.startswith(NAMES) and is_run_id(job.name.removeprefix(NAMES)) and not job.finished:
@@ -169,9 +170,7 @@ def _errand(wanted: NewRun, read: Read, run: str, plan: bytes, how: Inside) -> E
 def _manifests(
     wanted: NewRun, read: Read, errand: Errand, docs: Sequence[Doc], away: Avoided, reached: Sequence[str]
 ) -> Manifests:
-    from kubectl_eksdoc.model.commands import shell
     from kubectl_eksdoc.render.roles import Manifests, Step, logs, taken_away
-    from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
     here = wanted.namespace == JOURNAL_NAMESPACE
     words = (*reached, *(() if here else (run_options.NAMESPACE_FLAG, wanted.namespace)))

@@ -5,15 +5,14 @@ from __future__ import annotations
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import replace
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, replace
 from datetime import datetime
-from types import TracebackType
 
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.run.face import WISHES, FaceOf, Told, Wanted
+from kubectl_eksdoc.cli.run.face import WISHES, FaceOf, RunFace, Told, Wanted
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.drain.run.chronicle import Aimed
+from kubectl_eksdoc.drain.run.chronicle import aimed_by
 from kubectl_eksdoc.drain.run.moments import Moment
 from kubectl_eksdoc.drain.run.standing import Reason, Standing
 from kubectl_eksdoc.embedded.demo.reader import IDENTITY
@@ -31,29 +30,21 @@ Carry = Callable[[FaceOf], Outcome]
 """Carries it out to its end. It may raise EksdocError."""
 
 
+@dataclass(eq=False)
 class LiveRun:
     """A `tui.run.state.Live`, and the face of its run. Mutable; the thread does not end before the run has, whatever
     becomes of the screens. `overrule` tells others that what they asked for holds no more."""
 
-    def __init__(
-        self,
-        run: str,
-        kind: Kind,
-        view: DrainView | None,
-        aims: tuple[Aimed, ...],
-        began_at: datetime,
-        carry: Carry,
-        overrule: Callable[[], object] = lambda: None,
-        speed: float = 1.0,
-    ) -> None:
-        self.run = run
-        self.kind = kind
-        self.view = view
-        self.aims = aims
-        self.began_at = began_at
-        self.speed = speed
-        self._carry = carry
-        self._overrule = overrule
+    run: str
+    kind: Kind
+    view: DrainView | None
+    began_at: datetime
+    carry: Carry
+    overrule: Callable[[], object] = lambda: None
+    speed: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.aims = aimed_by(self.view.plan) if self.view is not None else ()
         self._lock = threading.Lock()
         self._untold: list[Moment] = []
         self._standing: Standing | None = None
@@ -64,7 +55,7 @@ class LiveRun:
         self._echo = False  # they were told that it goes on, which comes back as if they asked for it
         self._alone: frozenset[str] = frozenset()
         self._wanted: Wanted = lambda: ("", "")
-        self._thread = threading.Thread(target=self._work, name=f"run {run}", daemon=False)
+        self._thread = threading.Thread(target=self._work, name=f"run {self.run}", daemon=False)
 
     def start(self) -> None:
         self._thread.start()
@@ -84,7 +75,7 @@ class LiveRun:
             overruled = wish is Wish.GO_ON and WISHES.get(self._theirs, Wish.GO_ON) is not Wish.GO_ON
             self._echo = self._echo or overruled
         if overruled:  # who looks from elsewhere, or asks for the same once more, must not be misled
-            threading.Thread(target=self._overrule, name="overrule", daemon=True).start()
+            threading.Thread(target=self.overrule, name="overrule", daemon=True).start()
 
     def leave_alone(self, node: str) -> None:
         with self._lock:
@@ -110,6 +101,9 @@ class LiveRun:
         with self._lock:
             self._standing = standing
 
+    def explain(self, reasons: Sequence[Reason], for_s: float) -> None:
+        """The screens show it at any time."""
+
     def wished(self) -> Wished:
         what, who = self._wanted()
         with self._lock:
@@ -124,7 +118,7 @@ class LiveRun:
 
     def _work(self) -> None:
         try:
-            outcome = self._carry(self._faced)
+            outcome = self.carry(self._faced)
         except EksdocError as error:
             outcome = Outcome(error.message, tuple(error.hint.splitlines()), bad=True)
         except Exception as error:  # nobody else hears of a bug in this thread
@@ -132,34 +126,9 @@ class LiveRun:
         with self._lock:
             self._outcome = outcome
 
-    def _faced(self, told: Told, wanted: Wanted) -> _Face:
+    def _faced(self, told: Told, wanted: Wanted) -> AbstractContextManager[RunFace]:
         self._wanted = wanted
-        return _Face(self)
-
-
-class _Face:
-    """What the run is given of a `LiveRun`: its `wish` is what is wished of it."""
-
-    def __init__(self, live: LiveRun) -> None:
-        self._live = live
-
-    def __enter__(self) -> _Face:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        return
-
-    def listen(self, moments: Sequence[Moment]) -> None:
-        self._live.listen(moments)
-
-    def show(self, standing: Standing) -> None:
-        self._live.show(standing)
-
-    def explain(self, reasons: Sequence[Reason], for_s: float) -> None:
-        """The screens show it at any time."""
-
-    def wish(self) -> Wished:
-        return self._live.wished()
+        return nullcontext(self)
 
 
 # The built-in cluster, to be drained: it is served on this machine from the first time that somebody wants to.

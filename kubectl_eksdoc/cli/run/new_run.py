@@ -7,20 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.stop_times import stop_times
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.errors import Drifted, Forbidden
+from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.errors import Drifted
 from kubectl_eksdoc.session.sources import Progress, SourceChoice
 from kubectl_eksdoc.wiring.runs import Hooks
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.cli.run.carrying import Carrying
     from kubectl_eksdoc.drain.result import DrainPlan
-    from kubectl_eksdoc.drain.run.limits import Limits
     from kubectl_eksdoc.flows.run.draining import Ended
     from kubectl_eksdoc.model.cluster import Cluster
 
@@ -66,40 +66,22 @@ def read_and_plan(
         EksdocError: the cluster cannot be read, or what was named is not there. Forbidden says what to ask for.
     """
     from kubectl_eksdoc.flows.drain import plan_drain
-    from kubectl_eksdoc.model.cluster import Identity
 
     options, plan = wanted.plan.options, wanted.plan
-    given = Identity(cluster=options.cluster_name, region=options.region)
-    try:
+    with rights.explaining(COMMAND):
         waiting = run_options.waiting(wanted.limits, around, answered=before is not None)
         reader = around.open_reader(SourceChoice(), options.connection, progress, waiting)
         known = stop_times(options.connection, wanted.namespace, around, lambda said: around.note(f"note: {said}"))
         stops = known if before is None else lambda _: before.cluster.stops
-        return Read(*plan_drain(reader, plan.targeting, plan.policy, given, stops))
-    except Forbidden as error:
-        raise rights.explained(error, COMMAND) from error
+        return Read(*plan_drain(reader, plan.targeting, plan.policy, options.identity, stops))
 
 
 def check_others(wanted: NewRun, around: Surroundings, run: str = "") -> Callable[[Cluster, DrainPlan], None]:
     """What refuses a plan while another run than ours has to do with its nodes (`Noted.check`)."""
     from kubectl_eksdoc.cli.run.noted import Noted
+    from kubectl_eksdoc.cli.run.request import RunRequest
 
-    return Noted(wanted.plan.options, wanted.namespace, around).check(run)
-
-
-def check_rights(wanted: NewRun, read: Read, around: Surroundings) -> None:
-    """
-    Raises:
-        Forbidden: rights are missing; it names all of them.
-    """
-    check_allowed(COMMAND, wanted.plan.options.connection, wanted.namespace, around, read.plan)
-
-
-def as_given(wanted: NewRun) -> dict[str, object]:
-    from kubectl_eksdoc.render.drain.plan import as_given as given
-
-    plan = wanted.plan
-    return given(plan.targeting, plan.policy, "", plan.order_file)
+    return Noted(RunRequest(wanted.plan.options, wanted.namespace), around).check(run)
 
 
 def carried_out(wanted: NewRun, read: Read, carrying: Carrying, around: Surroundings) -> tuple[Read, Ended]:
@@ -109,7 +91,6 @@ def carried_out(wanted: NewRun, read: Read, carrying: Carrying, around: Surround
         Drifted: it is not any more what was shown; nothing was done.
         as `Carrying.open` and `run_plan`.
     """
-    from kubectl_eksdoc import __version__
     from kubectl_eksdoc.cli.run.again import words_of
     from kubectl_eksdoc.drain.comparison.changes import check_drift, promise_of
     from kubectl_eksdoc.flows.run.running import Told, run_plan
@@ -119,10 +100,10 @@ def carried_out(wanted: NewRun, read: Read, carrying: Carrying, around: Surround
         fresh = read_and_plan(wanted, around, before=read)
         check_drift(promise_of(read.plan), fresh.plan, "the plan was shown", PLAN_AGAIN)
         _check_typed(read, fresh)
-        asked = (*words_of(as_given(wanted)), *run_options.words_of(wanted.limits, wanted.hooks))
+        asked = (*words_of(wanted.plan.given), *run_options.words_of(wanted.limits, wanted.hooks))
         told = Told(keeping.run, digest(fresh), __version__, keeping.who, keeping.host, asked)
         checked = check_others(wanted, around, keeping.run)
-        ended = run_plan(fresh.cluster, fresh.plan, told, carrying.running(world, wanted.limits, checked))
+        ended = run_plan(fresh.cluster, fresh.plan, told, carrying.running(world, checked))
     return fresh, ended
 
 

@@ -7,15 +7,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run.carrying import reached_by
+from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import Locked, UsageError
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.result import DrainPlan
-    from kubectl_eksdoc.flows.ports import Runs
     from kubectl_eksdoc.flows.run.journal import FoundRun
     from kubectl_eksdoc.model.cluster import Cluster
     from kubectl_eksdoc.model.nodes import Node
@@ -30,13 +29,12 @@ NOT_KNOWN = (
 
 
 class Noted:
-    """`namespace`: of the journals that are asked for."""
+    """`request`: its namespace is that of the journals that are asked for."""
 
-    def __init__(self, options: GlobalOptions, namespace: str, around: Surroundings) -> None:
-        self._options = options
-        self._namespace = namespace
-        self._around = around
-        self._runs_in = cache(self._opened)
+    def __init__(self, request: RunRequest, around: Surroundings) -> None:
+        self._options = options = request.options
+        self._namespace = request.namespace
+        self._runs_in = cache(lambda namespace: RunRequest(options, namespace).runs(around))
 
     def check(self, own: str) -> Callable[[Cluster, DrainPlan], None]:
         """What refuses a plan beside which another run than `own` is not over.
@@ -72,11 +70,6 @@ class Noted:
         and the namespace that it was in may be gone, too."""
         namespace = JOURNAL_NAMESPACE if found.gone else found.namespace
         return shlex.join(["kubectl", "eksdoc", "drain", verb, found.run, *reached_by(self._options, namespace)])
-
-    def _opened(self, namespace: str) -> Runs:
-        around = self._around
-        keeping = around.edges.keeping("", namespace, around.environ)
-        return around.edges.open_runs(self._options.connection, keeping)
 
     def _why(self, found: FoundRun) -> str:
         nodes = found.noted.nodes

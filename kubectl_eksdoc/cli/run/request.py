@@ -5,12 +5,23 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.commands import shell
 from kubectl_eksdoc.model.journal import Phase, RunSummary, is_run_id
+from kubectl_eksdoc.session.sources import Progress, SourceChoice
+from kubectl_eksdoc.wiring.runs import Keeping
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.drain.run.limits import Limits
+    from kubectl_eksdoc.flows.ports import Runs
+    from kubectl_eksdoc.model.cluster import Cluster
+    from kubectl_eksdoc.session.ports import ClusterReader
 
 LIST = "kubectl eksdoc drain status lists the runs of this cluster."
 
@@ -34,6 +45,22 @@ class RunRequest:
             raise UsageError(f"one run at a time, and {words[1]!r} is a second one", LIST)
         run = words[0] if words else ""
         return RunRequest(GlobalOptions.from_args(args), run_options.namespace_from(args), run)
+
+    def keeping(self, around: Surroundings, run: str = "") -> Keeping:
+        return around.edges.keeping(run, self.namespace, around.environ)
+
+    def runs(self, around: Surroundings) -> Runs:
+        return around.edges.open_runs(self.options.connection, self.keeping(around))
+
+    def reader(self, around: Surroundings, limits: Limits, progress: Progress | None = None) -> ClusterReader:
+        """Of a run under these limits."""
+        waiting = run_options.waiting(limits, around)
+        return around.open_reader(SourceChoice(), self.options.connection, progress, waiting)
+
+    def nodes(self, around: Surroundings) -> Cluster:
+        """The cluster, of which nothing else is read."""
+
+        return around.open_reader(SourceChoice(), self.options.connection, None).read((kinds.NODES,))
 
 
 def _not_begun(name: str) -> str:

@@ -13,16 +13,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.cli import exits, rights
-from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.carrying import Carrying
 from kubectl_eksdoc.cli.run.new_run import COMMAND as NEW_RUN_COMMAND
-from kubectl_eksdoc.cli.run.new_run import NewRun, check_others
+from kubectl_eksdoc.cli.run.new_run import NewRun, Read, check_others
 from kubectl_eksdoc.cli.run.noted import Noted
 from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.drain.run.limits import Limits
 from kubectl_eksdoc.errors import (
-    Forbidden,
     JournalError,
     JournalGone,
     LocalJournalError,
@@ -30,16 +29,15 @@ from kubectl_eksdoc.errors import (
     Unreachable,
     UsageError,
 )
+from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.journal import DONE, TOLD_TO_END, is_run_id
-from kubectl_eksdoc.session.sources import Progress, SourceChoice
+from kubectl_eksdoc.session.sources import Progress
 from kubectl_eksdoc.wiring.runs import Hooks
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run.again import Asked
-    from kubectl_eksdoc.drain.result import DrainPlan
     from kubectl_eksdoc.drain.run.account import GoOn, Over
     from kubectl_eksdoc.drain.run.journal import Journaled
-    from kubectl_eksdoc.drain.run.limits import Limits
     from kubectl_eksdoc.flows.ports import Runs
     from kubectl_eksdoc.flows.run.draining import Ended
     from kubectl_eksdoc.flows.run.running import Meant
@@ -53,12 +51,10 @@ WAIT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class Rest(Read):
     """What is left of a run, planned for the cluster as it is. `finished`: its end is written, and no node is protected
     by it any more."""
 
-    cluster: Cluster
-    plan: DrainPlan
     asked: Asked
     shown: int
     finished: bool
@@ -77,12 +73,9 @@ class Rest:
             UsageError: nobody can go on with it.
         """
         from kubectl_eksdoc.flows.run.resuming import rest_of
-        from kubectl_eksdoc.model import kinds
 
         asked = asked_of(run, journaled)
-        limits = replace(asked.limits, **given)
-        waiting = run_options.waiting(limits, around)
-        cluster = around.open_reader(SourceChoice(), request.options.connection, progress, waiting).read(kinds.ALL)
+        cluster = request.reader(around, replace(asked.limits, **given), progress).read(kinds.ALL)
         plan = rest_of(cluster, journaled, asked.policy)
         finished = journaled.ended == DONE and not journaled.protected
         return Rest(cluster, plan, asked, journaled.next_number, finished)
@@ -114,22 +107,13 @@ class Rest:
             )
         return given
 
-    @property
-    def nodes(self) -> int:
-        return sum(target.order > 0 for target in self.plan.targets)
-
-    @property
-    def past_budgets(self) -> tuple[str, ...]:
-        """The pods (ns/name) that are deleted past their budgets: each must be typed back."""
-        return tuple(eviction.pod.key for eviction in self.plan.past_budgets)
-
     def check(self, run: str, request: RunRequest, around: Surroundings) -> None:
         """
         Raises:
             Locked: another run has to do with its nodes.
             Forbidden: rights are missing; it names all of them.
         """
-        Noted(request.options, request.namespace, around).check(run)(self.cluster, self.plan)
+        Noted(request, around).check(run)(self.cluster, self.plan)
         check_allowed(COMMAND, request.options.connection, request.namespace, around, self.plan)
 
 
@@ -149,9 +133,7 @@ def asked_of(run: str, journaled: Journaled) -> Asked:
     return asked_again(journaled.begun.asked, f"run {run}")
 
 
-def gone_on(
-    run: str, rest: Rest, request: RunRequest, limits: Limits, carrying: Carrying, around: Surroundings
-) -> tuple[Cluster, Ended]:
+def gone_on(rest: Rest, request: RunRequest, carrying: Carrying, around: Surroundings) -> tuple[Cluster, Ended]:
     """From here on things are changed.
 
     Raises:
@@ -159,12 +141,11 @@ def gone_on(
     """
     from kubectl_eksdoc.flows.run.running import go_on
 
+    run = carrying.keeping.run
     with carrying.open(WAIT_S) as world:
-        reader = around.open_reader(
-            SourceChoice(), request.options.connection, None, run_options.waiting(limits, around)
-        )
-        check = Noted(request.options, request.namespace, around).check(run)
-        return go_on(run, reader, rest.meant(), carrying.running(world, limits, check))
+        reader = request.reader(around, carrying.limits)
+        check = Noted(request, around).check(run)
+        return go_on(run, reader, rest.meant(), carrying.running(world, check))
 
 
 # ``drain run --run-id RUN``: begin a run under an id that somebody else has chosen, or go on with it by itself.
@@ -195,18 +176,15 @@ def gone_on_with(wanted: NewRun, run: str, around: Surroundings) -> Answer | Non
     Raises:
         as `drain resume`, but for what is typed, and as `started_again`.
     """
-    try:
-        with started_again():
-            return _gone_on_with(wanted, run, around)
-    except Forbidden as error:
-        raise rights.explained(error, NEW_RUN_COMMAND) from error
+    with rights.explaining(NEW_RUN_COMMAND), started_again():
+        return _gone_on_with(wanted, run, around)
 
 
 def _gone_on_with(wanted: NewRun, run: str, around: Surroundings) -> Answer | None:
     from kubectl_eksdoc.drain.run.account import Over
     from kubectl_eksdoc.flows.run.running import Meant, go_on
 
-    carrying = carrying_on(wanted, run, around)
+    carrying = carrying_on(wanted, run, around, resumed=True)
     runs = around.edges.open_runs(wanted.plan.options.connection, carrying.keeping)
     found = _found(runs, run)
     if found is None:
@@ -216,16 +194,15 @@ def _gone_on_with(wanted: NewRun, run: str, around: Surroundings) -> Answer | No
         return _over(run, ahead, around)
     around.note(f"run {run} exists already: it is resumed")
     asked = asked_of(run, stands)
-    with carrying.answering({"run": run}, wanted.limits, resumed=True), carrying.open(TAKES_S) as world:
+    with carrying.answering(), carrying.open(TAKES_S) as world:
         ahead, _ = _found(runs, run) or (ahead, stands)  # somebody may have asked for something meanwhile
         if isinstance(ahead, Over):
             return _over(run, ahead, around)
         carrying.asked_before = (ahead.wanted, ahead.who)
-        waiting = run_options.waiting(wanted.limits, around)
-        reader = around.open_reader(SourceChoice(), wanted.plan.options.connection, None, waiting)
-        running = carrying.running(world, wanted.limits, check_others(wanted, around, run))
+        reader = RunRequest(wanted.plan.options, wanted.namespace).reader(around, wanted.limits)
+        running = carrying.running(world, check_others(wanted, around, run))
         cluster, ended = go_on(run, reader, Meant(asked.policy), running)
-    return by_itself(carrying.answer(cluster, ended, {"run": run}, wanted.limits, resumed=True), ended)
+    return by_itself(carrying.answer(cluster, ended), ended)
 
 
 @contextmanager
@@ -248,14 +225,15 @@ def started_again() -> Iterator[None]:
         raise
 
 
-def carrying_on(wanted: NewRun, run: str, around: Surroundings) -> Carrying:
+def carrying_on(wanted: NewRun, run: str, around: Surroundings, resumed: bool = False) -> Carrying:
     """A run of this id that knows a process which is told to end from a run that is."""
     from kubectl_eksdoc.cli.run.face import Face
 
     options = wanted.plan.options
     keeping = around.edges.keeping(run, wanted.namespace, around.environ)
     face = partial(Face, around, options, run, because=TOLD_TO_END)
-    return Carrying(NEW_RUN_COMMAND, around, options, keeping, wanted.hooks, face)
+    given = {"run": run} if resumed else wanted.plan.given
+    return Carrying(NEW_RUN_COMMAND, around, options, keeping, wanted.hooks, given, wanted.limits, resumed, face)
 
 
 def by_itself(answer: Answer, ended: Ended) -> Answer:

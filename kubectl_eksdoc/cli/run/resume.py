@@ -20,13 +20,12 @@ from kubectl_eksdoc.cli.run.request import RunRequest, chosen
 from kubectl_eksdoc.cli.run.rest import COMMAND, Rest, gone_on
 from kubectl_eksdoc.cli.run.status import asked
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.drain.run.limits import Limits
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model.journal import Phase
-from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.runs import Hooks
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.drain.run.limits import Limits
     from kubectl_eksdoc.render.drain.report import DrainReport
 
 _ABOUT = """\
@@ -78,22 +77,19 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     limits_given = run_options.limits_given(args)
     RunReport.check(request.options.output)
     check_writable(around.environ, COMMAND)
-    keeping = around.edges.keeping("", request.namespace, around.environ)
-    try:
-        runs = around.edges.open_runs(request.options.connection, keeping)
+    with rights.explaining(COMMAND):
+        runs = request.runs(around)
         listed = runs.all()
         unfinished = [each for each in listed if each.unfinished][:1]
         if not any(each.run == request.run for each in listed) and (request.run or not unfinished):
             _check_removed(request, around)
         run = chosen(listed, request.run, unfinished, "unfinished")
         if run.phase != Phase.ENDED.value and runs.lock().led:
-            answer = asked(runs, run, Phase.RUNNING, keeping, around)
+            answer = asked(runs, run, Phase.RUNNING, request, around)
             if answer is not None:
                 return answer
         with ProgressLine(around.stderr) as progress:
             rest = Rest.of(run.run, replay(runs.entries(run.run)), request, around, limits_given, progress)
-    except Forbidden as error:
-        raise rights.explained(error, COMMAND) from error
     if not rest.plan.targets:
         return _finished(run.run, rest, request, around)
     limits = rest.limits(limits_given)
@@ -101,12 +97,12 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     rest.check(run.run, request, around)
     show_in_short(view, request.options, limits, view.reached_by or (), around)
     confirming.confirm(rest.cluster.identity, rest.nodes, "go on draining", given, around.ask, rest.past_budgets)
-    here = around.edges.keeping(run.run, request.namespace, around.environ)
+    here = request.keeping(around, run.run)
     hooks = rest.hooks(run_options.hooks_from(args), args.without_hooks)
-    carrying = Carrying(COMMAND, around, request.options, here, hooks)
-    with carrying.answering({"run": run.run}, limits, resumed=True):
-        cluster, ended = gone_on(run.run, rest, request, limits, carrying, around)
-    return carrying.answer(cluster, ended, {"run": run.run}, limits, resumed=True)
+    carrying = Carrying(COMMAND, around, request.options, here, hooks, {"run": run.run}, limits, resumed=True)
+    with carrying.answering():
+        cluster, ended = gone_on(rest, request, carrying, around)
+    return carrying.answer(cluster, ended)
 
 
 def _finished(run: str, rest: Rest, request: RunRequest, around: Surroundings) -> Answer:
@@ -116,12 +112,11 @@ def _finished(run: str, rest: Rest, request: RunRequest, around: Surroundings) -
     if rest.finished:
         return Answer(f"nothing is left of run {run}: every node of it is done or gone\n")
     rest.check(run, request, around)
-    here = around.edges.keeping(run, request.namespace, around.environ)
-    carrying = Carrying(COMMAND, around, request.options, here, Hooks())
-    limits = rest.limits({})
-    with carrying.answering({"run": run}, limits, resumed=True):
-        cluster, ended = gone_on(run, rest, request, limits, carrying, around)
-    answer = carrying.answer(cluster, ended, {"run": run}, limits, resumed=True)
+    here = request.keeping(around, run)
+    carrying = Carrying(COMMAND, around, request.options, here, Hooks(), {"run": run}, rest.limits({}), resumed=True)
+    with carrying.answering():
+        cluster, ended = gone_on(rest, request, carrying, around)
+    answer = carrying.answer(cluster, ended)
     text = f"run {run} has ended: every node of it is done or gone\n" if ended.whole else answer.text
     pages = request.options.output in ("table", "wide")
     return Answer(text if pages else answer.text, exits.CLEAN if ended.whole else exits.STOPPED)
@@ -132,11 +127,8 @@ def _check_removed(request: RunRequest, around: Surroundings) -> None:
     Raises:
         UsageError: nodes know the run that is meant, and its journal is gone, or in another namespace.
     """
-    from kubectl_eksdoc.model import kinds
-
-    noted = Noted(request.options, request.namespace, around)
-    reader = around.open_reader(SourceChoice(), request.options.connection, None)
-    for found in noted.found(reader.read((kinds.NODES,)).nodes, request.run):
+    noted = Noted(request, around)
+    for found in noted.found(request.nodes(around).nodes, request.run):
         if found.gone:
             raise UsageError(
                 f"the journal of run {found.run} is gone: it is unknown what was requested, and what is left of it",
@@ -149,10 +141,8 @@ def _check_removed(request: RunRequest, around: Surroundings) -> None:
 def _show(rest: Rest, request: RunRequest, limits: Limits, around: Surroundings) -> DrainReport:
     from kubectl_eksdoc.drain.run.patience import soak_of
     from kubectl_eksdoc.render.drain.report import DrainReport
-    from kubectl_eksdoc.render.identity import identity_line
 
-    look = looks.decide(request.options, around.stderr, around.environ)
-    around.note(identity_line(rest.cluster, around.now(), look))
+    looks.identify(rest.cluster, request.options, around)
     words = reached_by(request.options, request.namespace, rest.cluster.identity.context)
     soak = soak_of(rest.plan, limits.soak_s)
     report = DrainReport(rest.plan, rest.cluster, {}, reached_by=words, soak=soak, preview=True)

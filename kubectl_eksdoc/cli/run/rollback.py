@@ -17,10 +17,9 @@ from kubectl_eksdoc.cli.run.noted import NOT_KNOWN, Noted
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen
 from kubectl_eksdoc.cli.run.status import asked
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.drain.run.limits import SETTLES_S
-from kubectl_eksdoc.errors import Forbidden, Locked, UsageError
+from kubectl_eksdoc.drain.run.limits import SETTLES_S, Limits
+from kubectl_eksdoc.errors import Locked, UsageError
 from kubectl_eksdoc.model.journal import Phase, RunSummary
-from kubectl_eksdoc.session.sources import SourceChoice
 from kubectl_eksdoc.wiring.runs import Hooks
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def to_give_back_of(runs: Runs, nodes: tuple[Node, ...], request: RunRequest, ar
     latest = _kept(runs, kept, nodes) if kept is not None else None
     if latest is not None and request.run:
         return latest
-    noted = Noted(request.options, request.namespace, around)
+    noted = Noted(request, around)
     names = {run.run for run in listed}
     found = [each for each in noted.found(nodes, request.run) if each.run not in names]
     lost = [each for each in found if each.gone]
@@ -114,15 +113,6 @@ def _removed(found: FoundRun, request: RunRequest, around: Surroundings) -> ToGi
     return ToGiveBack(found.run, noted.cordoned, noted.protected, noted.drained)
 
 
-def check_rights(request: RunRequest, around: Surroundings) -> None:
-    """Before anything is typed or asked for.
-
-    Raises:
-        Forbidden: rights are missing; it names all of them.
-    """
-    check_allowed(COMMAND, request.options.connection, request.namespace, around)
-
-
 def ask_to_end(which: ToGiveBack, runs: Runs, request: RunRequest, around: Surroundings) -> None:
     """Where somebody leads it still.
 
@@ -130,8 +120,7 @@ def ask_to_end(which: ToGiveBack, runs: Runs, request: RunRequest, around: Surro
         JournalError: they do not answer.
     """
     if which.there is not None and _is_led(which, runs):
-        keeping = around.edges.keeping("", request.namespace, around.environ)
-        asked(runs, which.there, Phase.ABORTED, keeping, around)
+        asked(runs, which.there, Phase.ABORTED, request, around)
 
 
 def _is_led(which: ToGiveBack, runs: Runs) -> bool:
@@ -144,13 +133,11 @@ def given_back(which: ToGiveBack, request: RunRequest, carrying: Carrying, aroun
     Raises:
         as `Carrying.open` and `roll_back`.
     """
-    from kubectl_eksdoc.drain.run.limits import Limits
     from kubectl_eksdoc.flows.run.rolling_back import roll_back
 
-    waiting = run_options.waiting(Limits(), around)
-    reader = around.open_reader(SourceChoice(), request.options.connection, None, waiting)
+    reader = request.reader(around, carrying.limits)
     with carrying.open(WAIT_S) as world:
-        return roll_back(which.run, carrying.running(world, Limits()), reader, removed=which.there is None)
+        return roll_back(which.run, carrying.running(world), reader, removed=which.there is None)
 
 
 def said_of(back: RolledBack) -> list[str]:
@@ -219,16 +206,12 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Surroun
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    from kubectl_eksdoc.model import kinds
-
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
     options, dry = request.options, bool(dry_from(args))
     if not dry:
         check_writable(around.environ, COMMAND)
-    keeping = around.edges.keeping("", request.namespace, around.environ)
-    try:
-        runs = around.edges.open_runs(options.connection, keeping)
-        cluster = around.open_reader(SourceChoice(), options.connection, None).read((kinds.NODES,))
+    with rights.explaining(COMMAND):
+        runs, cluster = request.runs(around), request.nodes(around)
         which = to_give_back_of(runs, cluster.nodes, request, around)
         changed = ", ".join(which.nodes) or "no node that is not given back"
         around.note(f"run {which.run} changed {changed}; its plan drains {confirming.NODES.said(which.drained)}")
@@ -240,13 +223,11 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Surroun
                 around.note(f"run {which.run} is in progress: it would be aborted first")
             said = would_be(which, cluster.nodes)
             return _printed(said, exits.UNKNOWN if any(each.endswith(UNSURE) for each in said) else exits.CLEAN)
-        check_rights(request, around)
+        check_allowed(COMMAND, options.connection, request.namespace, around)
         confirming.confirm(cluster.identity, which.drained, "give back", given, around.ask)
         ask_to_end(which, runs, request, around)
-    except Forbidden as error:
-        raise rights.explained(error, COMMAND) from error
-    here = around.edges.keeping(which.run, request.namespace, around.environ)
-    back = given_back(which, request, Carrying(COMMAND, around, options, here, Hooks()), around)
+    here = request.keeping(around, which.run)
+    back = given_back(which, request, Carrying(COMMAND, around, options, here, Hooks(), {}, Limits()), around)
     around.note(DO_NOT_MOVE_BACK)
     return _printed(said_of(back), exits.STOPPED if back.left else exits.CLEAN)
 

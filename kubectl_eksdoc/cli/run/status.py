@@ -22,17 +22,15 @@ from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
 from kubectl_eksdoc.cli.streams import is_left
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, JournalError, UsageError
-from kubectl_eksdoc.model.journal import Phase, RunSummary
+from kubectl_eksdoc.model.journal import Held, Phase, RunNote, RunSummary
 from kubectl_eksdoc.model.kinds import ReadState
 from kubectl_eksdoc.session.sources import SourceChoice
-from kubectl_eksdoc.wiring.runs import Keeping
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.drain.run.others import OthersNode
     from kubectl_eksdoc.drain.run.replay import Recording
     from kubectl_eksdoc.flows.ports import Runs
     from kubectl_eksdoc.model.cluster import Cluster
-    from kubectl_eksdoc.model.journal import Held, RunNote
     from kubectl_eksdoc.model.nodes import Node
     from kubectl_eksdoc.render.run.status import StatusReport, WithoutJournal
 
@@ -74,13 +72,10 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         around.say(text if options.output == "json" else f"{text}\n")
 
     edges = around.edges
-    try:
-        with edges.told_to_stop() as told, edges.open_watch(options.connection) as watched:
-            with ProgressLine(around.stderr) as progress:
-                reader = around.open_reader(SourceChoice(), options.connection, progress)
-            attach(reader, watched, edges.clock, frozenset(words), show, lambda: told() > 0 or is_left(around.stdout))
-    except Forbidden as error:
-        raise rights.explained(error, COMMAND) from error
+    with rights.explaining(COMMAND), edges.told_to_stop() as told, edges.open_watch(options.connection) as watched:
+        with ProgressLine(around.stderr) as progress:
+            reader = around.open_reader(SourceChoice(), options.connection, progress)
+        attach(reader, watched, edges.clock, frozenset(words), show, lambda: told() > 0 or is_left(around.stdout))
     return Answer("", exits.CLEAN)
 
 
@@ -155,10 +150,9 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     request = RunRequest.from_args(args, words)
     if args.replay is not None:
         return _replayed(args.replay, request, around)
-    keeping = around.edges.keeping("", request.namespace, around.environ)
     before = ""
-    try:
-        runs = around.edges.open_runs(request.options.connection, keeping)
+    with rights.explaining(STATUS_COMMAND):
+        runs = request.runs(around)
         beside = Beside.read(request, around)
         if args.events:
             listed = runs.all()
@@ -178,8 +172,6 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
             if is_left(around.stdout):
                 return Answer("")
             around.sleep(_LOOK_S)
-    except Forbidden as error:
-        raise rights.explained(error, STATUS_COMMAND) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,12 +184,9 @@ class Beside:
 
     @staticmethod
     def read(request: RunRequest, around: Surroundings) -> Beside:
-        from kubectl_eksdoc.model import kinds
-
-        noted = Noted(request.options, request.namespace, around)
+        noted = Noted(request, around)
         try:
-            reader = around.open_reader(SourceChoice(), request.options.connection, None)
-            return Beside(noted, reader.read((kinds.NODES,)).nodes)
+            return Beside(noted, request.nodes(around).nodes)
         except Forbidden as error:
             return Beside(noted, unread=error.message)
 
@@ -339,19 +328,14 @@ def _ask(command: str, wanted: Phase, args: argparse.Namespace, words: Sequence[
         EksdocError: there is no such run, or the cluster is at fault.
     """
     request = RunRequest.from_args(args, words)
-    keeping = around.edges.keeping("", request.namespace, around.environ)
-    try:
-        runs = around.edges.open_runs(request.options.connection, keeping)
+    with rights.explaining(command):
+        runs = request.runs(around)
         listed = runs.all()
         run = chosen(listed, request.run, under_way(listed), "under way")
         if run.phase == Phase.ENDED.value:
             around.note(f"run {run.run} has ended already: {run.said or 'see drain status'}")
             return Answer("")
-        answer = asked(runs, run, wanted, keeping, around)
-    except Forbidden as error:
-        from kubectl_eksdoc.cli import rights
-
-        raise rights.explained(error, command) from error
+        answer = asked(runs, run, wanted, request, around)
     if answer is None:
         around.note(
             f"no process leads run {run.run}, so nothing is evicted; drain resume continues it, drain rollback ends it"
@@ -359,7 +343,7 @@ def _ask(command: str, wanted: Phase, args: argparse.Namespace, words: Sequence[
     return answer or Answer("")
 
 
-def asked(runs: Runs, run: RunSummary, wanted: Phase, keeping: Keeping, around: Surroundings) -> Answer | None:
+def asked(runs: Runs, run: RunSummary, wanted: Phase, request: RunRequest, around: Surroundings) -> Answer | None:
     """What its leader says; None: nobody leads it (any more).
 
     Raises:
@@ -367,11 +351,13 @@ def asked(runs: Runs, run: RunSummary, wanted: Phase, keeping: Keeping, around: 
     """
     from kubectl_eksdoc.flows.run.journal import ANSWERS_S, Heard, ask_leader, leads
 
+    keeping = request.keeping(around)
+    who = f"{keeping.who}@{keeping.host}"
     if not leads(runs.lock(), run):
-        runs.ask(run.run, wanted, f"{keeping.who}@{keeping.host}")
+        runs.ask(run.run, wanted, who)
         return None
     around.note(f"asked {run.leader} …")
-    heard = ask_leader(runs, run, wanted, f"{keeping.who}@{keeping.host}", around.sleep)
+    heard = ask_leader(runs, run, wanted, who, around.sleep)
     if heard is Heard.SO:
         return Answer(f"run {run.run} {_WORDS[wanted]}\n")
     if heard is Heard.NOBODY:

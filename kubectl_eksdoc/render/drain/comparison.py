@@ -19,6 +19,7 @@ from kubectl_eksdoc.drain.comparison.changes import (
 from kubectl_eksdoc.model.baseline import BudgetOutline, TargetOutline
 from kubectl_eksdoc.model.earlier import FindingOutline
 from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, TARGET_SIGN
@@ -79,14 +80,11 @@ def title(comparison: Comparison, view: DrainView) -> str:
     """`` with old.json (live data of 2026-11-19T08:51:00Z, 24h older)``."""
     baseline = comparison.baseline
     data = f"{baseline.source.value} data of {rfc3339(baseline.observed_at)}"
-    return f" with {baseline.file} ({data}, {_older(comparison, view)})"
-
-
-def _older(comparison: Comparison, view: DrainView) -> str:
-    passed = between(comparison.baseline.observed_at, view.cluster.observed_at)
-    if rfc3339(comparison.baseline.observed_at) == rfc3339(view.cluster.observed_at):  # a document has no fractions
-        return "as old as this plan's"
-    return f"{age(abs(passed))} {'older' if passed.total_seconds() > 0 else 'newer'} than this plan's"
+    passed = between(baseline.observed_at, view.cluster.observed_at)
+    older = f"{age(abs(passed))} {'older' if passed.total_seconds() > 0 else 'newer'} than this plan's"
+    if rfc3339(baseline.observed_at) == rfc3339(view.cluster.observed_at):  # a document has no fractions
+        older = "as old as this plan's"
+    return f" with {baseline.file} ({data}, {older})"
 
 
 def remarks(comparison: Comparison, view: DrainView) -> Iterator[str]:
@@ -171,16 +169,19 @@ _STATUSES = {Status.FAIL: "blocks", Status.UNKNOWN: "unknown", Status.PASS: "war
 def asked(found: Sequence[Asked]) -> Drawn:
     """The options that were given differently."""
     columns = [Column("ASKED DIFFERENTLY"), *(Column(each, floor=12, lines=3) for each in ("BASELINE", "NOW"))]
-    return columns, [[_flag(each.option), _given(each.before), _given(each.now)] for each in found]
+    return columns, [
+        ["nodes by name" if each.option == "nodes" else f"--{each.option}", _given(each.before), _given(each.now)]
+        for each in found
+    ]
 
 
 def figures(comparison: Comparison, found: Sequence[Figure]) -> Drawn:
     """Only where like is compared with like is a figure better or worse."""
     columns = [Column("WHAT", floor=20, lines=2), *(Column(each, floor=18, lines=3) for each in ("BASELINE", "NOW"))]
-    rows: list[Row] = [
-        [FIGURES[f.what], figure_value(f.what, f.before), figure_value(f.what, f.now), _change(f, comparison)]
-        for f in found
-    ]
+    rows: list[Row] = []
+    for f in found:
+        change = Cell(figure_change(f), figure_tone(f) if comparison.like_with_like else None)
+        rows.append([FIGURES[f.what], figure_value(f.what, f.before), figure_value(f.what, f.now), change])
     return [*columns, Column("CHANGE")], rows
 
 
@@ -242,14 +243,6 @@ def _given(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value)) or NONE
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _flag(option: str) -> str:
-    return "nodes by name" if option == "nodes" else f"--{option}"
-
-
-def _change(figure: Figure, comparison: Comparison) -> Cell:
-    return Cell(figure_change(figure), figure_tone(figure) if comparison.like_with_like else None)
 
 
 def _verdict(target: TargetOutline | None) -> Cell:
@@ -331,7 +324,9 @@ def _parts(comparison: Comparison, view: DrainView, full: bool) -> Iterator[Sect
     below = []
     if same and shown_figures:
         below.append(f"{counted(same, 'other figure')} {'is' if same == 1 else 'are'} the same (-o wide).")
-    beside = list(_beside(comparison, len(comparison.findings) - len(found)))
+    notes = len(comparison.findings) - len(found)
+    beside = [f"{counted(notes, 'note')} came or went (-o wide)."] if notes else []
+    beside += [unchanged(comparison)] if comparison.unchanged and not comparison.nothing_differs else []
     yield Lines(None, [Line(text, hang=0) for text in remarks(comparison, view)])
     yield Table(_NO_TITLE, asked(comparison.asked), most=_MOST_ROWS)
     yield Table(_NO_TITLE, figures(comparison, shown_figures), below=below)
@@ -348,13 +343,6 @@ def _in_both_first(changes: Sequence[_Beside], full: bool) -> Sequence[_Beside]:
     return changes if full else sorted(changes, key=lambda change: change.before is None or change.now is None)
 
 
-def _beside(comparison: Comparison, notes: int) -> Iterator[str]:
-    if notes:
-        yield f"{counted(notes, 'note')} came or went (-o wide)."
-    if not comparison.nothing_differs and unchanged(comparison):
-        yield unchanged(comparison)
-
-
 def written(view: DrainView, most: int) -> Written | None:
     """In Markdown; what came or went is folded away where it is long."""
     comparison = view.comparison
@@ -364,7 +352,7 @@ def written(view: DrainView, most: int) -> Written | None:
     parts = (
         Points(_NO_TITLE, remarks(comparison, view)),
         Table(_NO_TITLE, asked(comparison.asked), "options"),
-        Table(_NO_TITLE, figures(comparison, comparison.figures)),
+        Written(None, markdown.table(*figures(comparison, comparison.figures))),
         Table(_NO_TITLE, targets(comparison.targets), "targets"),
         Table(_NO_TITLE, budgets(comparison.budgets), "budgets", names=names),
         Table(

@@ -116,11 +116,17 @@ def grouped(findings: Iterable[Finding], view: DrainView) -> tuple[Group, ...]:
     rows: dict[tuple[str, ...], list[Finding]] = {}
     apps: dict[tuple[str, ...], str] = {}
     for found in findings:
-        app = _app(found, view)
+        subject = found.subject
+        pod = view.pod(subject.namespace, subject.name) if subject.kind == "Pod" else None
+        app = view.app(pod) if pod else ""
         key = _key(found, app)
         rows.setdefault(key, []).append(found)
         apps[key] = app
-    return tuple(Group(tuple(found), apps[key], _nodes(found, view)) for key, found in rows.items())
+    groups = []
+    for key, of in rows.items():
+        nodes = {node for found in of for node in view.holds_up(found)}
+        groups.append(Group(tuple(of), apps[key], tuple(sorted(nodes, key=natural))))
+    return tuple(groups)
 
 
 def unknown_of(view: DrainView) -> tuple[list[Group], list[str]]:
@@ -152,17 +158,6 @@ def command_of(groups: Iterable[Group]) -> str:
     """The first command that helps, one for now before one for later; "" where a person must decide."""
     found = by_when(each for group in groups for each in group.remedies)
     return next(("\n".join(commands) for _, _, commands in found if commands), "")
-
-
-def _nodes(findings: Iterable[Finding], view: DrainView) -> tuple[str, ...]:
-    return tuple(sorted({node for found in findings for node in view.holds_up(found)}, key=natural))
-
-
-def _app(found: Finding, view: DrainView) -> str:
-    if found.subject.kind != "Pod":
-        return ""
-    pod = view.pod(found.subject.namespace, found.subject.name)
-    return view.app(pod) if pod else ""
 
 
 def _key(found: Finding, app: str) -> tuple[str, ...]:
@@ -207,7 +202,8 @@ def evidence(group: Group) -> tuple[tuple[str, ...], int]:
         for text in _joined(found):
             cut = _CUT.fullmatch(text)
             uncounted += int(cut[1]) if cut else 0
-            if not cut and text not in _head_of(found, group):
+            said = found.subject.kind == "Pod" and text in {f"{found.subject} on {node}" for node in group.nodes}
+            if not cut and not said:
                 lines[text] = None
     return tuple(lines), uncounted
 
@@ -227,11 +223,6 @@ def _joined(found: Finding) -> list[str]:
         elif place[1] not in sick:
             lines.append(f"{place[1]} on {place[2]}")
     return lines
-
-
-def _head_of(found: Finding, group: Group) -> set[str]:
-    """What the head of the finding says already."""
-    return {f"{found.subject} on {node}" for node in group.nodes} if found.subject.kind == "Pod" else set()
 
 
 # How to get what a finding lacks: the steps for all the kinds a dump does not hold as one.
@@ -337,13 +328,6 @@ def no_longer(before: DrainView, now: DrainView) -> tuple[str, ...]:
     return tuple(f"{about} ({in_brief(code)})" for code, about in sorted(was - still))
 
 
-def _since(code: str, view: DrainView) -> datetime | None:
-    if code not in _FROM_CREATION:
-        return None
-    created = [row.pod.created_at for row in view.left if code in row.codes]
-    return min((each for each in created if each is not None), default=None)
-
-
 def _keeps(view: DrainView, groups: Mapping[str, list[Group]]) -> dict[str, frozenset[str]]:
     """By node that is not drained in full, the codes that keep it; what is unknown keeps it, too."""
     found: dict[str, set[str]] = defaultdict(set)
@@ -374,8 +358,10 @@ def _cause(
     nodes = tuple(node for node in keeps if any(node in group.nodes for group in groups))
     subjects = tuple(dict.fromkeys(_about(group) for group in groups))
     text, command = _fix(code, groups, view)
+    created = [row.pod.created_at for row in view.left if code in row.codes and code in _FROM_CREATION]
+    since = min((each for each in created if each is not None), default=None)
     alone = sum(keeps[node] == {code} for node in freed)
-    return Cause(code, subjects, nodes, freed, alone, text, command, tuple(groups), _since(code, view))
+    return Cause(code, subjects, nodes, freed, alone, text, command, tuple(groups), since)
 
 
 def _about(group: Group) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from kubectl_eksdoc.drain.handoff.offers import HandOff, Option, Step, Way
+from kubectl_eksdoc.drain.handoff.offers import HandOff, Option, Way
 from kubectl_eksdoc.render.drain.findings import command_line
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.look import Look, Tone
@@ -75,7 +75,13 @@ def comparison(options: Sequence[Option]) -> Drawn:
         ["nodes added at once", *(_surge(o) for o in options)],
         ["order", *(o.order for o in options)],
         ["waits", *(o.waits for o in options)],
-        ["takes at least", *(_least(o) for o in options)],
+        [
+            "takes at least",
+            *(
+                f"{duration(o.least_seconds)}, one node at a time" if o.least_seconds is not None else NONE
+                for o in options
+            ),
+        ],
     ]
     for title, name in _PODS:
         rows.append([title, *(counted(n, "pod") if (n := len(getattr(o, name))) else NONE for o in options)])
@@ -103,16 +109,12 @@ def _short(handoff: HandOff, look: Look) -> list[str]:
     lines = [look.paint(cut(f"  {shown(head(handoff), look)}", look.columns, look), Tone.TITLE)]
     said = [("new nodes", step.text) for step in handoff.arrive] if handoff.nodes else []
     said += [("old nodes", step.text) for step in handoff.leave]
-    update = update_of(handoff)
-    if update is not None:
+    if (update := update_of(handoff)) is not None:
         said.append(("its own update", _meets(update)))
-    return lines + [cut(shown(f"{_MARGIN}{what}: {_opening(text)}", look), look.columns, look) for what, text in said]
-
-
-def _opening(text: str) -> str:
-    """Its first sentence, or what stands before a colon in it that opens an explanation."""
-    sentence = text.split(". ")[0].rstrip(".")
-    return sentence.split("; ")[0]
+    for what, text in said:  # of which the first sentence, or what stands before what explains it
+        opening = text.split(". ")[0].rstrip(".").split("; ")[0]
+        lines.append(cut(shown(f"{_MARGIN}{what}: {opening}", look), look.columns, look))
+    return lines
 
 
 def _meets(update: Option) -> str:
@@ -129,48 +131,31 @@ def _meets(update: Option) -> str:
 
 def _paragraph(handoff: HandOff, look: Look) -> list[str]:
     lines = [look.paint(t, Tone.TITLE) for t in wrap(shown(head(handoff), look), look.columns, "  ", _MARGIN)]
+
+    def say(*texts: str) -> None:
+        for text in texts:
+            lines.extend(wrap(shown(text, look), look.columns, _MARGIN, _MARGIN + "  "))
+
     if handoff.kept:
-        lines += _text(f"not in full: {', '.join(handoff.kept)}", look)
-    lines += _steps("new nodes: ", handoff.arrive, look)
-    lines += _steps("old nodes: ", handoff.leave, look)
-    for caution in handoff.beware:
-        lines += wrap(shown(f"! {caution}.", look), look.columns, _MARGIN, _MARGIN + "  ")
-    return lines + _instead(handoff, look)
-
-
-def _steps(opening: str, steps: Sequence[Step], look: Look) -> list[str]:
-    lines: list[str] = []
-    for step in steps:
-        lines += wrap(shown(step.text, look), look.columns, first=_MARGIN + opening, rest=_MARGIN + "  ")
-        lines += [command_line(command, look) for command in step.commands]
-    return lines
-
-
-def _instead(handoff: HandOff, look: Look) -> list[str]:
+        say(f"not in full: {', '.join(handoff.kept)}")
+    for opening, steps in (("new", handoff.arrive), ("old", handoff.leave)):
+        for step in steps:
+            say(f"{opening} nodes: {step.text}")
+            lines += [command_line(command, look) for command in step.commands]
+    say(*(f"! {caution}." for caution in handoff.beware))
     update = update_of(handoff)
-    if update is None:
-        return []
-    lines = _text(f"Its own update instead: nodes added at once {_surge(update)}; {update.order}.", look)
-    for text, pods in pods_of(update):
-        lines += _text(f"- {text} {counted(len(pods), 'pod')}: {', '.join(pods)}", look)
-    columns, rows = comparison(handoff.instead)
-    lines += ["", *plain(columns, rows, look, indent=len(_MARGIN), fit=False), ""]
-    added = (f"nodes added by {WAYS[o.way].lower()}: {o.surge_why}" for o in handoff.instead)
-    return lines + [line for text in added for line in _text(text, look)]
-
-
-def _text(text: str, look: Look) -> list[str]:
-    return wrap(shown(text, look), look.columns, first=_MARGIN, rest=_MARGIN + "  ")
+    if update is not None:
+        say(f"Its own update instead: nodes added at once {_surge(update)}; {update.order}.")
+        say(*(f"- {text} {counted(len(pods), 'pod')}: {', '.join(pods)}" for text, pods in pods_of(update)))
+        lines += ["", *plain(*comparison(handoff.instead), look, indent=len(_MARGIN), fit=False), ""]
+        say(*(f"nodes added by {WAYS[each.way].lower()}: {each.surge_why}" for each in handoff.instead))
+    return lines
 
 
 def _surge(option: Option) -> str:
     if option.surge is None:
         return "unknown"
     return f"up to {option.surge}" if option.way is Way.GROUP_UPDATE else str(option.surge)
-
-
-def _least(option: Option) -> str:
-    return NONE if option.least_seconds is None else f"{duration(option.least_seconds)}, one node at a time"
 
 
 # In Markdown: a group's steps, and folded: what to beware of, and for a managed group the ways compared.
@@ -182,29 +167,22 @@ def written(handoffs: Sequence[HandOff], most: int) -> Written:
 
 
 def _handed_off(handoff: HandOff, most: int) -> list[str]:
-    """A group's steps, and folded: what to beware of, and for a managed group the ways compared."""
     lines = ["", f"#### {escape(head(handoff))}", ""]
-    lines += _written_steps("New nodes", handoff.arrive, most) + _written_steps("Old nodes", handoff.leave, most)
+    for title, steps in (("New nodes", handoff.arrive), ("Old nodes", handoff.leave)):
+        for step in steps:
+            lines.append(f"- *{title}*: {escape(step.text)}")
+            if step.commands:
+                lines += ["", *(f"  {line}" for line in block(step.commands[:most])), ""]
+            lines += [f"  {line}\n" for line in more(len(step.commands) - most, "commands")]
     beware = [f"- {escape(text)}." for text in handoff.beware]
     lines += ["", *folded(f"{len(beware)} to beware of", beware)] if beware else []
     update = update_of(handoff)
     if update is None:
         return lines
-    columns, body = comparison(handoff.instead)
-    lines += ["", *table(columns, body), ""]
+    lines += ["", *table(*comparison(handoff.instead)), ""]
     lines += [f"- nodes added by {WAYS[o.way].lower()}: {escape(o.surge_why)}" for o in handoff.instead]
     for text, pods in pods_of(update):
         names = ", ".join(code(pod) for pod in pods[:most])
         rest = "".join(f" {line}" for line in more(len(pods) - most, "pods"))
         lines.append(f"- the group's own update: {escape(text)} {counted(len(pods), 'pod')}: {names}{rest}")
-    return lines
-
-
-def _written_steps(title: str, steps: Iterable[Step], most: int) -> list[str]:
-    lines: list[str] = []
-    for step in steps:
-        lines.append(f"- *{title}*: {escape(step.text)}")
-        if step.commands:
-            lines += ["", *(f"  {line}" for line in block(step.commands[:most])), ""]
-        lines += [f"  {line}\n" for line in more(len(step.commands) - most, "commands")]
     return lines

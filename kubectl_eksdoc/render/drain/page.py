@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from kubectl_eksdoc.drain.comparison.changes import Comparison
-from kubectl_eksdoc.drain.handoff.offers import HandOff, Step
+from kubectl_eksdoc.drain.handoff.offers import HandOff
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, TargetVerdict
 from kubectl_eksdoc.model.budgets import BudgetStatus
 from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.render.drain import comparison, handoffs, rows, steps
 from kubectl_eksdoc.render.drain.findings import Group, by_when, evidence, grouped, unknown_of, unread
 from kubectl_eksdoc.render.drain.plan import DrainView, status_of
-from kubectl_eksdoc.render.drain.timeline import over_the_drain
+from kubectl_eksdoc.render.drain.timeline import colour, over_the_drain
 from kubectl_eksdoc.render.drain.verdict import blocker_count, course, left_by_verdict, new_names, ordered_by, verdict
 from kubectl_eksdoc.render.html import TONES, Html, command, el, folded, lines, more, put, table
 from kubectl_eksdoc.render.identity import called
@@ -27,19 +27,13 @@ def page(view: DrainView, look: Look) -> str:
     """The plan as one HTML document."""
     name = f"Drain plan for {called(view.cluster)}"
     foot = f"kubectl eksdoc {view.tool_version} · nothing was changed"
-    return framed(name, STYLE, origin(view.cluster), _verdict(view, look), _sections(view), foot, look)
-
-
-def _verdict(view: DrainView, look: Look) -> Html:
-    said = steps.answer(view, look, where="below")
-    how = el("p", course(view)) if course(view) else ""
-    return el("div", el("strong", said), el("span", verdict(view)), how, class_=f"verdict {_page_tone(view)}")
-
-
-def _page_tone(view: DrainView) -> str:
+    tone = "bad" if view.blockers else "open"
     if any(target.verdict is TargetVerdict.DRAINS for target in view.targets):
-        return "warn" if view.blockers or view.plan.unknowns else "good"
-    return "bad" if view.blockers else "open"
+        tone = "warn" if view.blockers or view.plan.unknowns else "good"
+    how = el("p", said) if (said := course(view)) else ""
+    answer = el("strong", steps.answer(view, look, where="below"))
+    first = el("div", answer, el("span", verdict(view)), how, class_=f"verdict {tone}")
+    return framed(name, STYLE, origin(view.cluster), first, _sections(view), foot, look)
 
 
 def _sections(view: DrainView) -> Iterator[Section]:
@@ -49,12 +43,18 @@ def _sections(view: DrainView) -> Iterator[Section]:
         yield Section("compared", "Compared", title, _compared(view.comparison, view))
     yield Section("timeline", "Timeline", "Timeline: bars p50, tails p95", over_the_drain(view))
     yield Section("blockers", "Blockers", f"Blockers ({blocker_count(blockers)})", cards(blockers, view))
-    yield Section("next", "Next", "Next", _next(view))
+    next_steps = [
+        put(el("p", text + (":" if line else ".")), command(line) if line else "") for text, line in steps.steps(view)
+    ]
+    yield Section("next", "Next", "Next", el("div", lines(next_steps), class_="card") if next_steps else Html(""))
     yield Section("targets", "Targets", f"Targets, {ordered_by(view)}", _long(rows.drained(view)))
     not_drained = f"Targets that are not drained{steps.not_drained(view)}"
-    yield Section("skipped", "Not drained", not_drained, undrained(view))
+    yield Section("skipped", "Not drained", not_drained, _long(rows.undrained(view), MOST_UNDRAINED))
     yield Section("budgets", "Budgets", "Budgets", budgets(view))
-    yield Section("unknown", "Unknown", "Unknown: what could not be judged is not taken as fine", _unknowns(view))
+    still, known = unknown_of(view)
+    accepted = el("p", f"Accepted by --accept-unknown: {', '.join(known)}.") if known else ""
+    open_ = lines([cards(still, view), accepted])
+    yield Section("unknown", "Unknown", "Unknown: what could not be judged is not taken as fine", open_)
     yield Section("warnings", "Warnings", "Warnings: these stop nothing", _warnings(view))
     yield Section("evictions", "Evictions", "Evictions, by round", evictions(view))
     yield Section("left", "Left", "Pods that are not evicted", left(view))
@@ -62,18 +62,6 @@ def _sections(view: DrainView) -> Iterator[Section]:
     yield Section("notes", "Notes", "Notes", _points(view.cluster.notes))
     yield Section("not-judged", "Not judged", "Not judged by this plan", _points(view.plan.not_judged))
     yield Section("after", "After the drain", "After the drain: how new nodes come and old ones leave", after(view))
-
-
-def _next(view: DrainView) -> Html:
-    parts = [
-        put(el("p", text + (":" if line else ".")), command(line) if line else "") for text, line in steps.steps(view)
-    ]
-    return el("div", lines(parts), class_="card") if parts else Html("")
-
-
-def _unknowns(view: DrainView) -> Html:
-    still, known = unknown_of(view)
-    return lines([cards(still, view), el("p", f"Accepted by --accept-unknown: {', '.join(known)}.") if known else ""])
 
 
 def _warnings(view: DrainView) -> Html:
@@ -108,17 +96,12 @@ MOST_BUDGETS = 100
 """Rows of budgets, those that block or are slow and the others each."""
 
 
-def undrained(view: DrainView) -> Html:
-    columns, body = rows.undrained(view)
-    return put(_long((columns, body[:MOST_UNDRAINED])), more(len(body) - MOST_UNDRAINED, "nodes"))
-
-
-def _long(drawn: Drawn) -> Html:
+def _long(drawn: Drawn, most: int = 1 << 20) -> Html:
     """What a browser would take long to lay out is folded."""
     columns, body = drawn
-    rest = body[_MOST_OPEN:]
+    rest = body[_MOST_OPEN:most]
     hidden = folded(f"{counted(len(rest), 'node')} more", table(columns, rest, _NAMES)) if rest else ""
-    return put(table(columns, body[:_MOST_OPEN], _NAMES), hidden)
+    return put(table(columns, body[:_MOST_OPEN], _NAMES), hidden, more(len(body) - most, "nodes"))
 
 
 def budgets(view: DrainView, most: int = MOST_BUDGETS) -> Html:
@@ -138,7 +121,7 @@ def budgets(view: DrainView, most: int = MOST_BUDGETS) -> Html:
     told = min(at, most)
     hidden = put(table(columns, drawn[told:], _NAMES), more(fits - most, "budgets"))
     shown = [table(columns, drawn[:told], _NAMES), more(at - most, "budgets that block or are slow")]
-    key = el("p", _key("bar"), "needed", _key("spare"), "to spare", _key("lack"), "lacking", class_="key")
+    key = el("p", colour("bar"), "needed", colour("spare"), "to spare", colour("lack"), "lacking", class_="key")
     shown += [folded(counted(fits, "budget") + " in which all fits", hidden) if fits else Html("")]
     return lines([*shown, key if body else ""])
 
@@ -177,16 +160,12 @@ def _headroom(status: BudgetStatus | None) -> Html:
         ("spare", status.desired, status.current),
     )
     said = f"{status.current} of {status.expected} healthy, {status.desired} needed"
-    bars = (_part(kind, start / whole, (stop - start) / whole) for kind, start, stop in parts if stop > start)
+    bars = (
+        el("rect", class_=kind, x=f"{100 * x / whole:.1f}%", width=f"{100 * (to - x) / whole:.1f}%", height="100%")
+        for kind, x, to in parts
+        if to > x
+    )
     return el("svg", el("title", said), *bars, class_="headroom", role="img")
-
-
-def _part(kind: str, start: float, width: float) -> Html:
-    return el("rect", class_=kind, x=f"{100 * start:.1f}%", width=f"{100 * width:.1f}%", height="100%")
-
-
-def _key(kind: str) -> Html:
-    return put(el("svg", el("rect", class_=kind, width="100%", height="100%", rx=2), aria_hidden="true"))
 
 
 # Findings as cards that open and close: what is wrong, on what, and commands that one click selects.
@@ -222,25 +201,17 @@ def _card(group: Group, view: DrainView, open_: bool) -> Html:
         group.about,
         *(put(" ", el("span", node, class_="tag name")) for node in shown),
     )
-    return folded(summary, _inside(group, view, nodes if len(shown) < len(nodes) else []), open_=open_)
-
-
-def _inside(group: Group, view: DrainView, nodes: Sequence[str]) -> Html:
     told, uncounted = evidence(group)
     rest = [f"and {uncounted} more"] if uncounted else []
-    return el(
-        "div",
-        lines(
-            [
-                *(el("p", message) for message in group.messages),
-                el("p", "missing: ", el("b", group.first.missing)) if group.first.missing else "",
-                _list("on", nodes),
-                _list("subjects", group.listed),
-                _list("lines of evidence", [*told, *rest]),
-                *(advice(when, text, commands) for when, text, commands in by_when(unread(group, view))),
-            ]
-        ),
-    )
+    inside = [
+        *(el("p", message) for message in group.messages),
+        el("p", "missing: ", el("b", first.missing)) if first.missing else "",
+        _list("on", nodes if len(shown) < len(nodes) else []),
+        _list("subjects", group.listed),
+        _list("lines of evidence", [*told, *rest]),
+        *(advice(*each) for each in by_when(unread(group, view))),
+    ]
+    return folded(summary, el("div", lines(inside)), open_=open_)
 
 
 def _list(what: str, texts: Sequence[str]) -> Html:
@@ -283,7 +254,7 @@ def _compared(found: Comparison, view: DrainView) -> Html:
 # How new nodes come and old ones leave, one group of nodes at a time, with the ways compared.
 
 
-_MOST_PODS, _MOST_NODES = 200, 100
+_MOST_PODS, _MOST_KEPT = 200, 100
 """Of which so many names are listed."""
 
 
@@ -292,33 +263,21 @@ def after(view: DrainView) -> Html:
 
 
 def _group(handoff: HandOff) -> Html:
-    names = listing(handoff.kept, _MOST_NODES, Look())
-    kept = el("p", f"Not in full: {names}") if names else ""
-    inside = [kept, *_page_steps("New nodes", handoff.arrive), *_page_steps("Old nodes", handoff.leave)]
+    names = listing(handoff.kept, _MOST_KEPT, Look())
+    inside = [el("p", f"Not in full: {names}") if names else ""]
+    for title, every in (("New nodes", handoff.arrive), ("Old nodes", handoff.leave)):
+        for each in every:
+            said = el("p", el("b", f"{title}: "), each.text)
+            inside.append(el("div", said, command_list(each.commands), class_="remedy"))
     beware = el("ul", *(el("li", f"{text}.") for text in handoff.beware)) if handoff.beware else ""
-    inside += [folded(f"{len(handoff.beware)} to beware of", beware), *_page_instead(handoff)]
-    return folded(handoffs.head(handoff), el("div", lines(inside)))
-
-
-def _page_steps(title: str, steps: Sequence[Step]) -> list[Html]:
-    return [
-        el("div", el("p", el("b", f"{title}: "), step.text), command_list(step.commands), class_="remedy")
-        for step in steps
-    ]
-
-
-def _page_instead(handoff: HandOff) -> list[Html]:
+    inside.append(folded(f"{len(handoff.beware)} to beware of", beware))
     update = handoffs.update_of(handoff)
-    if update is None:
-        return []
-    columns, rows = handoffs.comparison(handoff.instead)
-    parts = [el("h3", "The ways compared"), table(columns, rows)]
-    parts += [
-        el("p", f"Nodes added by {handoffs.WAYS[option.way].lower()}: {option.surge_why}", class_="soft")
-        for option in handoff.instead
-    ]
-    for said, pods in handoffs.pods_of(update):
-        names = el("ul", *(el("li", pod, class_="name") for pod in pods[:_MOST_PODS]))
-        left = more(len(pods) - _MOST_PODS, "pods")
-        parts.append(folded(put("The group's own update: ", said, f" {counted(len(pods), 'pod')}"), names, left))
-    return parts
+    if update is not None:
+        inside += [el("h3", "The ways compared"), table(*handoffs.comparison(handoff.instead))]
+        added = (f"Nodes added by {handoffs.WAYS[each.way].lower()}: {each.surge_why}" for each in handoff.instead)
+        inside += [el("p", text, class_="soft") for text in added]
+        for text, pods in handoffs.pods_of(update):
+            names = el("ul", *(el("li", pod, class_="name") for pod in pods[:_MOST_PODS]))
+            said = put("The group's own update: ", text, f" {counted(len(pods), 'pod')}")
+            inside.append(folded(said, names, more(len(pods) - _MOST_PODS, "pods")))
+    return folded(handoffs.head(handoff), el("div", lines(inside)))

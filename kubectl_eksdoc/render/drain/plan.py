@@ -118,7 +118,8 @@ class DrainView:
             return tuple(sorted(pods))
         budget = self._budget_by_key.get((subject.namespace, subject.name))
         if subject.kind == "PodDisruptionBudget" and budget:
-            return tuple(sorted({r.node for r in rows if _selects(budget, r.pod)}))
+            found = (r for r in rows if budget.namespace == r.pod.namespace and budget.selector.matches(r.pod.labels))
+            return tuple(sorted({r.node for r in found}))
         name = f"{subject.kind}/{subject.name}"
         return tuple(sorted({r.node for r in rows if r.pod.namespace == subject.namespace and self.app(r.pod) == name}))
 
@@ -189,10 +190,6 @@ class DrainView:
     def _pod_by_key(self) -> dict[tuple[str, str], Pod]:
         pods = [row.pod for row in self.plan.left] + [eviction.pod for eviction in self.plan.evictions]
         return {(pod.namespace, pod.name): pod for pod in pods}
-
-
-def _selects(budget: Budget, pod: Pod) -> bool:
-    return budget.namespace == pod.namespace and budget.selector.matches(pod.labels)
 
 
 def status_of(budget: Budget) -> BudgetStatus | None:

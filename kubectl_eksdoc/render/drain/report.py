@@ -10,7 +10,6 @@ from typing import ClassVar
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.model.findings import Severity
-from kubectl_eksdoc.model.kinds import KindRead
 from kubectl_eksdoc.render.drain import comparison, handoffs, rows, steps
 from kubectl_eksdoc.render.drain.findings import (
     Cause,
@@ -77,7 +76,7 @@ class DrainReport(DrainView, Report):
         {
             **PLAIN,
             "table": Own(lambda report, look: screen(report, look)),
-            "html": Own(lambda report, look: _page(report, look)),
+            "html": Own(lambda report, look: report.page(look)),
             "name": Own(lambda report, look: "".join(f"node/{name}\n" for name in report.drained)),
         }
     )
@@ -106,7 +105,11 @@ class DrainReport(DrainView, Report):
         yield Lines(Title("Notes"), self.cluster.notes)
         yield Lines(Title("Not judged", " by this plan"), self.plan.not_judged)
         yield handoffs.section(self.handoffs, full)
-        yield None if self.preview else Lines(NEXT, list(_next_steps(self)))
+        if not self.preview:
+            answer = Line(steps.answer(self, Look()), hang=0, tone=Tone.TITLE)
+            lines = [answer, *(line for each in steps.steps(self) for line in step(*each))]
+            formats = "For a ticket: -o markdown; for a browser: -o html; for a program: -o json"
+            yield Lines(NEXT, [*lines, Line(formats, hang=0)])  # the answer once more: the last screen has it, too
 
     def ticket(self, most: int) -> Iterator[Section | None]:
         """What is long is folded away, at the end."""
@@ -142,16 +145,15 @@ class DrainReport(DrainView, Report):
             every = f"All {counted(len(self.budgets), 'budget')} with pods on these nodes; {fits} fit"
             yield Table(Title(""), rows.budgets(self, full=True), "budgets", names=_NAMES, fold=every)
 
+    def page(self, look: Look) -> str:
+        from kubectl_eksdoc.render.drain.page import page
+
+        return page(self, look)
+
     def result(self) -> object:
         from kubectl_eksdoc.render.drain.result import PlanResult
 
         return PlanResult.of(self)
-
-
-def _page(view: DrainReport, look: Look) -> str:
-    from kubectl_eksdoc.render.drain.page import page
-
-    return page(view, look)
 
 
 def _targets(view: DrainView) -> Title:
@@ -178,14 +180,6 @@ def _blocks(
         return lines + (wrap(told, look.columns, MARGIN) if accepted else [])
 
     return Figure(title, draw)
-
-
-def _next_steps(view: DrainView) -> Iterator[Line]:
-    """The answer once more, so that the last screen has it, and command lines to copy."""
-    yield Line(steps.answer(view, Look()), hang=0, tone=Tone.TITLE)
-    for each in steps.steps(view):
-        yield from step(*each)
-    yield Line("For a ticket: -o markdown; for a browser: -o html; for a program: -o json", hang=0)
 
 
 # In Markdown.
@@ -359,14 +353,9 @@ def _wide_only(view: DrainView) -> Iterator[str]:
     for count, what in ((said, "warning"), (len(warnings) - said, "note"), (len(view.budgets), "budget")):
         if count:
             yield counted(count, what)
-    if unread := view.unread:
-        yield _not_read(unread)
+    if len(view.unread) == 1:
+        yield f"not read: {view.unread[0].resource.plural} ({view.unread[0].state.value})"
+    elif view.unread:
+        why = Counter(read.state.value.replace("-", " ") for read in view.unread).most_common()
+        yield ", ".join(f"{counted(count, 'kind')} {state}" for state, count in why)
     yield "all fixes, pods, assumptions"
-
-
-def _not_read(unread: Sequence[KindRead]) -> str:
-    """``not read: poddisruptionbudgets (forbidden)``, or how many for each reason: ``3 kinds forbidden``."""
-    if len(unread) == 1:
-        return f"not read: {unread[0].resource.plural} ({unread[0].state.value})"
-    why = Counter(read.state.value.replace("-", " ") for read in unread).most_common()
-    return ", ".join(f"{counted(count, 'kind')} {state}" for state, count in why)

@@ -19,11 +19,9 @@ from kubectl_eksdoc.render.drain.result_parts import (
     HandoffResult,
     LowerBoundResult,
     OptionsResult,
-    Seconds,
     TriedResult,
     estimate_of,
     lower_bound_of,
-    rounded,
 )
 from kubectl_eksdoc.render.drain.steps import BUT_OPEN, NO_RE_EVICTIONS
 from kubectl_eksdoc.render.result import (
@@ -36,6 +34,7 @@ from kubectl_eksdoc.render.result import (
     Positive,
     Printed,
     RemedyResult,
+    Seconds,
     Text,
     Texts,
     UnsetType,
@@ -43,7 +42,7 @@ from kubectl_eksdoc.render.result import (
 )
 from kubectl_eksdoc.render.since.result import SinceResult
 
-_Positive = Annotated[float, Meta(gt=0)]
+_Positive = Annotated[float, Meta(gt=0, extra={"digits": 3})]
 
 
 class _Wave(Printed):
@@ -66,8 +65,8 @@ def _wave(number: int, view: DrainView) -> _Wave:
         wave=number,
         nodes=(t.node.name for t in targets),
         evictions=sum(t.evictions for t in targets),
-        start_seconds=rounded(min((s.start_s for s in spans), default=None)),
-        done_seconds=rounded(max((s.done_s for s in spans), default=None)),
+        start_seconds=min((s.start_s for s in spans), default=None),
+        done_seconds=max((s.done_s for s in spans), default=None),
         after_wave_before=number > 1 and not view.plan.in_generations,
     )
 
@@ -117,20 +116,12 @@ def _target(target: outcome.Target, view: DrainView) -> _Target:
     node = target.node
     span = view.spans.get(node.name)
     return _Target.filled(
+        target,
         node,
-        verdict=target.verdict,
-        order=target.order or None,
-        wave=target.wave or None,
+        span,
         finish_round=target.finish_round if target.order else None,
-        start_seconds=span and rounded(span.start_s),
-        done_seconds=span and rounded(span.done_s),
-        slow_done_seconds=span and rounded(view.slow_s.get(node.name, span.done_s)),
-        evictions=target.evictions,
-        left=target.left,
+        slow_done_seconds=span and view.slow_s.get(node.name, span.done_s),
         kubelet=node.kubelet_text,
-        cordon_only=target.cordon_only,
-        why=target.why,
-        needs=target.needs,
     )
 
 
@@ -172,17 +163,14 @@ def _eviction(eviction: outcome.Eviction, view: DrainView) -> _Eviction:
     restarts = manner.restarts
     return _Eviction.filled(
         eviction,
-        namespace=pod.namespace,
-        name=pod.name,
-        uid=pod.uid,
+        manner,
+        pod,
         owner=controller(pod),
         owner_uid=pod.owner and pod.owner.uid,
         grace_seconds=view.grace(pod),
-        at_seconds=rounded(view.evicted_at.get(pod.uid)),
-        means=manner.means,
+        at_seconds=view.evicted_at.get(pod.uid),
         restarts=restarts and f"{restarts.kind}/{restarts.name}",
         restarts_uid=restarts and restarts.uid,
-        waits_seconds=rounded(manner.waits_s) or None,
     )
 
 
@@ -204,7 +192,7 @@ class _Left(Printed):
 
     @classmethod
     def of(cls, facts: outcome.Left) -> _Left:
-        return cls.filled(facts, namespace=facts.pod.namespace, name=facts.pod.name, uid=facts.pod.uid)
+        return cls.filled(facts, facts.pod)
 
 
 class _Skipped(Printed):
@@ -221,7 +209,7 @@ class _Skipped(Printed):
 
 def _skipped(target: outcome.Target, view: DrainView) -> _Skipped:
     pods = (row.pod.key for row in view.blocking(target))
-    return _Skipped.filled(target, node=target.node.name, uid=target.node.uid, pods=pods)
+    return _Skipped.filled(target, target.node, node=target.node.name, pods=pods)
 
 
 class _Numbers(Printed):
@@ -258,19 +246,8 @@ class _Budget(Printed):
 
     @classmethod
     def of(cls, facts: result.Headroom) -> _Budget:
-        budget, status = facts.budget, status_of(facts.budget)
-        return cls.filled(
-            facts,
-            namespace=budget.namespace,
-            name=budget.name,
-            uid=budget.uid,
-            generation=budget.generation,
-            rule=budget.rule,
-            allowed=budget.status.allowed,
-            current=status and status.current,
-            desired=status and status.desired,
-            expected=status and status.expected,
-        )
+        budget = facts.budget
+        return cls.filled(facts, budget, status_of(budget), allowed=budget.status.allowed)
 
 
 class _Blocker(FindingResult):
@@ -294,7 +271,7 @@ class PlanResult(CommandResult):
     options: OptionsResult
     estimate: EstimateResult | None
     lower_bound: LowerBoundResult | None
-    gap: Seconds | None
+    gap: Annotated[float, Meta(ge=0)] | None
     """How much longer this order takes than any order could at the same pace of pods, at most: 0.03 is 3 %."""
     orders: tuple[TriedResult, ...]
     """The orders that were tried, the chosen one first."""
@@ -326,8 +303,8 @@ class PlanResult(CommandResult):
         because = BUT_OPEN if plan.open_targets else NO_RE_EVICTIONS
         return cls.filled(
             facts,
+            plan,
             metadata=metadata(facts.cluster, facts),
-            rounds=plan.rounds,
             options=plan.policy,
             estimate=estimate_of(facts),
             lower_bound=lower_bound_of(plan.estimate),
@@ -339,6 +316,5 @@ class PlanResult(CommandResult):
             evictions=(_eviction(each, facts) for each in facts.evictions),
             skipped=(_skipped(each, facts) for each in facts.targets if each.order == 0),
             may_be_pending=plan.tight,
-            not_judged=plan.not_judged,
             since=comparison and comparison.since,
         )

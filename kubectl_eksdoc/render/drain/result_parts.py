@@ -17,7 +17,6 @@ from kubectl_eksdoc.drain.policy import AT_ONCE, DrainPolicy
 from kubectl_eksdoc.drain.run.patience import Soak
 from kubectl_eksdoc.model import options
 from kubectl_eksdoc.model.cluster import Source
-from kubectl_eksdoc.model.earlier import FindingOutline
 from kubectl_eksdoc.model.findings import Severity, Status
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.options import Kind, options_of
@@ -25,35 +24,31 @@ from kubectl_eksdoc.render.command_result import ClusterResult
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.result import (
     Count,
+    Difference,
     Lines,
     Meta,
     Moment,
     Positive,
     Printed,
+    Seconds,
     SubjectResult,
     Text,
     Texts,
     made_of,
 )
 
-Seconds = Annotated[float, Meta(ge=0)]
-
-
-def rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 3) + 0  # 0 and not -0
-
 
 class SoakResult(Printed):
     """What a run adds to it (--soak); null where it does not wait between waves."""
 
-    seconds: Annotated[float, Meta(gt=0)]
+    seconds: Annotated[float, Meta(gt=0, extra={"digits": 3})]
     """After each of the first waves; none comes after the last."""
     times: Positive
     """After how many waves."""
 
     @classmethod
     def of(cls, facts: Soak) -> SoakResult:
-        return cls.filled(facts, seconds=rounded(facts.each_s))
+        return cls.filled(facts, seconds=facts.each_s)
 
 
 class _StopTimes(Printed):
@@ -67,11 +62,11 @@ class _StopTimes(Printed):
 class _Relaxed(Printed):
     change: Text
     seconds: Seconds
-    saves: float
+    saves: Difference
 
     @classmethod
     def of(cls, facts: Relaxation) -> _Relaxed:
-        return cls.filled(facts, seconds=rounded(facts.makespan_s), saves=rounded(facts.saved_s))
+        return cls.filled(facts, seconds=facts.makespan_s, saves=facts.saved_s)
 
 
 class _Decides(Printed):
@@ -114,8 +109,6 @@ def estimate_of(view: DrainView) -> EstimateResult | None:
         return None
     return EstimateResult.filled(
         estimate,
-        p50=rounded(estimate.p50_s),
-        p95=rounded(estimate.p95_s),
         sampled_runs=estimate.runs,
         sampled_evictions=(estimate.part or len(view.evictions)) if estimate.runs else 0,
         stop_times=estimate,
@@ -131,7 +124,7 @@ class _Bound(Printed):
 
     @classmethod
     def of(cls, facts: Bound) -> _Bound:
-        return cls.filled(facts, binding=facts.name, seconds=rounded(facts.seconds))
+        return cls.filled(facts, binding=facts.name)
 
 
 class LowerBoundResult(Printed):
@@ -149,7 +142,7 @@ def lower_bound_of(estimate: Estimate | None) -> LowerBoundResult | None:
     if estimate is None or not estimate.least:
         return None
     binds = estimate.least[0]
-    return LowerBoundResult.filled(binds, seconds=rounded(binds.seconds), binding=binds.name, all=estimate.least)
+    return LowerBoundResult.filled(binds, binding=binds.name, all=estimate.least)
 
 
 class TriedResult(Printed):
@@ -163,7 +156,7 @@ class TriedResult(Printed):
 
     @classmethod
     def of(cls, facts: Tried) -> TriedResult:
-        return cls.filled(facts, order=facts.name, seconds=rounded(facts.makespan_s))
+        return cls.filled(facts, order=facts.name, seconds=facts.makespan_s)
 
 
 # What the options allow a drain to do, as the plan's result prints it: made from where each is declared.
@@ -375,10 +368,6 @@ class _FindingOutline(Printed):
     status: Status
     message: Text
 
-    @classmethod
-    def of(cls, facts: FindingOutline) -> _FindingOutline:
-        return cls.filled(facts)
-
 
 class _FindingChange(Printed):
     """One code on one subject; null where that plan does not have it. A baseline may have codes of another version."""
@@ -392,7 +381,7 @@ class _FindingChange(Printed):
 
     @classmethod
     def of(cls, facts: changes.FindingChange) -> _FindingChange:
-        return cls.filled(facts, code=facts.either.code, subject=facts.either.subject, baseline=facts.before)
+        return cls.filled(facts, facts.either, baseline=facts.before)
 
 
 class ComparisonResult(Printed):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from kubectl_eksdoc.drain.outcome import BudgetVerdict, Eviction, Left, Target
 from kubectl_eksdoc.drain.result import Headroom
 from kubectl_eksdoc.model.kinds import KindRead
+from kubectl_eksdoc.model.nodes import Node
 from kubectl_eksdoc.render.drain.findings import grouped
 from kubectl_eksdoc.render.drain.plan import DrainView, status_of
 from kubectl_eksdoc.render.drain.signs import BUDGET_SIGN, POD_SIGN, TARGET_SIGN, Sign
@@ -19,49 +20,72 @@ UNKNOWN = "unknown"
 NONE = "-"
 
 
+OF_NODE: Mapping[str, Column] = {
+    column.title: column
+    for column in (
+        Column("GROUP", drop=2),
+        Column("TYPE", drop=6),
+        Column("CAPACITY", drop=7),
+        Column("ZONE"),
+        Column("KUBELET", drop=4),
+        Column("OS IMAGE"),
+        Column("AGE", right=True, drop=9),
+    )
+}
+"""What a node is, whichever page or screen shows it; by their titles."""
+_WIDE = ("ZONE", "OS IMAGE")
+
+
+def of_node(node: Node, at: datetime) -> dict[str, str]:
+    """The cells of `OF_NODE`; "" is not known."""
+    created = node.created_at
+    return {
+        "GROUP": node.group,
+        "TYPE": node.instance_type,
+        "CAPACITY": node.capacity_type,
+        "ZONE": node.zone,
+        "KUBELET": str(node.kubelet or node.kubelet_text),
+        "OS IMAGE": node.os_image,
+        "AGE": "" if created is None else age(between(created, at)),
+    }
+
+
 def drained(view: DrainView, full: bool = False) -> Drawn:
     """The targets that are drained, in order; `full` adds what the screen has no room for."""
     targets = [t for t in view.targets if t.order]
+    generations = view.plan.in_generations
+    wave = Column("GENERATION" if generations else "WAVE", right=True, short="GEN" if generations else "")
     columns = [
         Column("#", right=True),
         Column("NODE", middle=True),
-        Column("GROUP", drop=1),
-        Column("TYPE", drop=4),
-        Column("CAPACITY", drop=5),
-        *([Column("ZONE")] if full else []),
-        Column("KUBELET", drop=3),
-        *([Column("OS IMAGE")] if full else []),
-        Column("AGE", right=True, drop=6),
+        *(column for title, column in OF_NODE.items() if full or title not in _WIDE),
         Column("EVICTIONS", right=True),
         Column("LEFT", right=True),
-        *([_wave_column(view)] if _in_waves(view) else []),
+        *([wave] if _in_waves(view) else []),
         Column("EMPTY IN ROUND", right=True, short="ROUND"),
-        Column("DONE AFTER", right=True, drop=2, short="DONE"),
+        Column("DONE AFTER", right=True, drop=3, short="DONE"),
         Column("VERDICT"),
     ]
-    rows: list[Row] = [_drained(t, view, full) for t in targets]
-    waits, reasons = full and any(t.needs for t in targets), any(t.why for t in targets)
-    if waits:
+    rows = [_drained(t, view, full) for t in targets]
+    if full and any(t.needs for t in targets):
         columns.append(Column("WAITS FOR"))
-        rows = [[*row, _waits(t)] for row, t in zip(rows, targets, strict=True)]
-    if reasons:
+        for row, t in zip(rows, targets, strict=True):
+            row.append(", ".join(f"{name} (new)" for name in t.needs) or NONE)
+    if any(t.why for t in targets):
         columns.append(Column("WHY", floor=24, lines=3))
-        rows = [[*row, _why(t)] for row, t in zip(rows, targets, strict=True)]
+        for row, t in zip(rows, targets, strict=True):
+            row.append("; ".join(t.why))
     return columns, rows
 
 
 def _drained(target: Target, view: DrainView, full: bool) -> list[str | Cell]:
     node = target.node
+    told = of_node(node, view.cluster.observed_at)
+    told |= {"GROUP": node.group or NONE, "KUBELET": node.kubelet_text if full else told["KUBELET"]}
     return [
         str(target.order),
         node.name,
-        node.group or NONE,
-        node.instance_type or UNKNOWN,
-        node.capacity_type or UNKNOWN,
-        *([node.zone or UNKNOWN] if full else []),
-        node.kubelet_text or UNKNOWN if full else _version(target),
-        *([node.os_image or UNKNOWN] if full else []),
-        _age(node.created_at, view),
+        *(told[title] or UNKNOWN for title in OF_NODE if full or title not in _WIDE),
         str(target.evictions),
         str(target.left),
         *([str(target.wave)] if _in_waves(view) else []),
@@ -73,14 +97,6 @@ def _drained(target: Target, view: DrainView, full: bool) -> list[str | Cell]:
 
 def _in_waves(view: DrainView) -> bool:
     return any(target.wave > 1 for target in view.targets)
-
-
-def _wave_column(view: DrainView) -> Column:
-    return Column("GENERATION", right=True, short="GEN") if view.plan.in_generations else Column("WAVE", right=True)
-
-
-def _waits(target: Target) -> str:
-    return ", ".join(f"{name} (new)" for name in target.needs) or NONE
 
 
 def undrained(view: DrainView, full: bool = False) -> Drawn:
@@ -100,7 +116,7 @@ def undrained(view: DrainView, full: bool = False) -> Drawn:
             target.node.name,
             target.node.group or NONE,
             target.node.owner.value,
-            _version(target),
+            of_node(target.node, view.cluster.observed_at)["KUBELET"] or UNKNOWN,
             str(target.left),
             verdict(target),
             "; ".join(named.get(target.node.name, target.why)),
@@ -225,16 +241,3 @@ def verdict(target: Target) -> Cell:
 
 def _signed(sign: Sign, word: str) -> Cell:
     return Cell(f"{sign[0]} {word}", sign[1])
-
-
-def _version(target: Target) -> str:
-    node = target.node
-    return str(node.kubelet) if node.kubelet else node.kubelet_text or UNKNOWN
-
-
-def _why(target: Target) -> str:
-    return "; ".join(target.why)
-
-
-def _age(created: datetime | None, view: DrainView) -> str:
-    return UNKNOWN if created is None else age(between(created, view.cluster.observed_at))

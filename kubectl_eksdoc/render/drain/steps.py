@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
-from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, Target, TargetVerdict
+from kubectl_eksdoc.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.model import selectors
 from kubectl_eksdoc.model.cluster import Source
 from kubectl_eksdoc.model.nodes import EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, PROVISIONER
@@ -93,7 +94,9 @@ def _allowing(view: DrainView) -> Iterable[NextStep]:
             continue
         on = [target for target in view.targets if any(code in row.codes for row in view.blocking(target))]
         freed = [target for target in on if all(set(row.codes) == {code} for row in view.blocking(target))]
-        helps = f"nothing else blocks {_names(freed)}" if freed else "alone that frees no node"
+        names = [target.node.name for target in freed]
+        which = joined(names) if len(names) <= _MOST_NODES else f"{len(names)} of its nodes"
+        helps = f"nothing else blocks {which}" if freed else "alone that frees no node"
         yield NextStep(f"{text} ({helps})" if on else text, again(view, f"--{flag}"))
 
 
@@ -105,11 +108,6 @@ def _partly(view: DrainView) -> Iterable[NextStep]:
         goes = f"{counted(len(held), 'more pod')} {'goes' if len(held) == 1 else 'go'}"
         text = f"Empty {nodes} as far as possible too: {goes}, what blocks stays"
         yield NextStep(text, again(view, "--partial"))
-
-
-def _names(targets: list[Target]) -> str:
-    names = [target.node.name for target in targets]
-    return joined(names) if len(names) <= _MOST_NODES else f"{len(names)} of its nodes"
 
 
 # The fence: all targets are cordoned before the first eviction, so that no replacement is scheduled onto one.
@@ -154,18 +152,14 @@ def skipped_briefly(view: DrainView) -> str:
     left_out = view.undrained
     if not left_out:
         return ""
-    named = [f"{target.node.name} ({_briefly(target, view)})" for target in left_out[:_MOST_SKIPPED]]
+    named = []
+    for target in left_out[:_MOST_SKIPPED]:
+        first, *others = view.codes_on(target) or [target.verdict.value]
+        named.append(f"{target.node.name} ({first}{f' +{len(others)}' if others else ''})")
     more = len(left_out) - len(named)
     cordoned = sum(target.cordon_only for target in left_out)
     how = "cordoned" if cordoned == len(left_out) else f"{cordoned} of {len(left_out)} cordoned"
     return ", ".join(named) + (f" and {more} more" if more else "") + f": {how}"
-
-
-def _briefly(target: Target, view: DrainView) -> str:
-    """``pod-emptydir +2``: the first of the codes that keep it."""
-    codes = view.codes_on(target)
-    more = f" +{len(codes) - 1}" if len(codes) > 1 else ""
-    return f"{codes[0]}{more}" if codes else target.verdict.value
 
 
 def not_drained(view: DrainView) -> str:
@@ -184,8 +178,12 @@ def _label(view: DrainView, names: frozenset[str]) -> str:
     """
     if view.plan.policy.surge is not None or view.options.get("older-than"):
         return ""
-    chosen = (text for text in _selectors(view) if text)
-    return next((text for text in chosen if _selected(view, text) == names), "")
+    for text in filter(None, _selectors(view)):
+        with suppress(selectors.InvalidSelector):
+            selector = selectors.parse(text)
+            if names == {node.name for node in view.cluster.nodes if selector.matches(node.labels)}:
+                return text
+    return ""
 
 
 def _selectors(view: DrainView) -> Iterable[str]:
@@ -196,14 +194,6 @@ def _selectors(view: DrainView) -> Iterable[str]:
     for label in (MANAGED_GROUP, NODE_POOL, PROVISIONER, EKSCTL_GROUP):
         named = f"{label}={groups[0]}" if len(groups) == 1 else f"{label} in ({','.join(map(str, groups))})"
         yield f"{selector},{named}" if selector else named
-
-
-def _selected(view: DrainView, text: str) -> frozenset[str]:
-    try:
-        selector = selectors.parse(text)
-    except selectors.InvalidSelector:
-        return frozenset()
-    return frozenset(node.name for node in view.cluster.nodes if selector.matches(node.labels))
 
 
 # What stands directly above the prompt: all of the plan that whoever types has to know, on less than half a screen.
@@ -223,14 +213,22 @@ _BALANCERS = "pods that stay there are still targets of load balancers: a cordon
 def confirmation(view: DrainView, look: Look, guards: Sequence[str], rollback: str) -> str:
     """`guards`: when the run holds or stops by itself, each in words; `rollback`: the command that takes it back."""
     drained = view.drained
+    skipped, _, how = skipped_briefly(view).rpartition(": ")
+    onto = listing((target.node.name for target in view.plan.open_targets), 3, look)
+    twice = onto and f"evicted pods can be scheduled onto {onto}: evicted twice"
+    estimate, time = view.plan.estimate, NO_TIMES if view.evictions else ""
+    if estimate is not None:
+        time = f"p50 {duration(estimate.p50_s)}, p95 {duration(estimate.p95_s)}"
+        time += f"{unmeasured(estimate)}{soaked(view.soak)}"
     past = [eviction.pod.key for eviction in view.plan.past_budgets]
     rows = [
         ("nodes", f"{len(drained)} of {len(view.targets)}: {listing(drained, _MOST_IN_A_ROW, look)}"),
         ("evictions", f"{len(view.evictions) - len(past)} in {counted(view.plan.rounds, 'round')}"),
         ("past budget", past and f"{listing(past, _MOST_PAST, look)} {'is' if len(past) == 1 else 'are'} deleted"),
-        ("skipped", _skipped(view)),
-        ("", _BALANCERS if view.plan.cordoned_only else _open_targets(view, look)),
-        ("time", _times(view)),
+        # What is done with them stands before what may be cut.
+        ("skipped", skipped and f"{len(view.undrained)}, {how}: {skipped}"),
+        ("", _BALANCERS if view.plan.cordoned_only else twice),
+        ("time", time),
         ("budgets", _budgets(view, look)),
         ("guards", "; ".join(guards)),
         ("rollback", f"{rollback}; evicted pods do not move back"),
@@ -251,24 +249,6 @@ def _row(name: str, text: str, look: Look) -> list[str]:
     if len(lines) > most:
         kept[-1] = cut(f"{kept[-1]} {lines[most].lstrip()}", look.columns, look)
     return kept
-
-
-def _skipped(view: DrainView) -> str:
-    """``3, cordoned: blue-6 (pod-emptydir +2), …``: what is done with them stands before what may be cut."""
-    names, _, how = skipped_briefly(view).rpartition(": ")
-    return f"{len(view.undrained)}, {how}: {names}" if names else ""
-
-
-def _open_targets(view: DrainView, look: Look) -> str:
-    names = [target.node.name for target in view.plan.open_targets]
-    return f"evicted pods can be scheduled onto {listing(names, 3, look)}: evicted twice" if names else ""
-
-
-def _times(view: DrainView) -> str:
-    estimate = view.plan.estimate
-    if estimate is None:
-        return NO_TIMES if view.evictions else ""
-    return f"p50 {duration(estimate.p50_s)}, p95 {duration(estimate.p95_s)}{unmeasured(estimate)}{soaked(view.soak)}"
 
 
 def _budgets(view: DrainView, look: Look) -> str:

@@ -40,8 +40,7 @@ _LEAST_BAR = 24
 _TICK_ROOM = 10
 _EVICTING = ("█", "▓")
 """Waves take turns in these, so that one sees where the next begins."""
-_EMPTY = "░"
-_SLOW = "·"
+SLOW = "·"
 
 
 class Timed(Protocol):
@@ -84,41 +83,39 @@ def timeline(
 
     lines = []
     if look.headers:
-        head = row(heads[0], heads[1], _axis(end, room), shown(heads[2], look))
+        head = row(heads[0], heads[1], text_axis(end, room, "|"), shown(heads[2], look))
         lines.append(" " * indent + look.paint(head[indent:], Tone.FAINT))
     for place, span in enumerate(kept):
-        bar = look.signs(_text_bar(span, slow_s.get(span.node, 0.0), end, room, _EVICTING[(_wave(view, span) - 1) % 2]))
+        bar = look.signs(text_bar(span, slow_s.get(span.node, 0.0), end, room, _EVICTING[(_wave(view, span) - 1) % 2]))
         lines.append(row(names[place], waves[place] if waves else "", bar, times[place]))
     if len(kept) < len(spans):
         lines.append(f"{' ' * indent}{look.ellipsis} and {len(spans) - len(kept)} more nodes ({whole})")
     return lines + wrap(look.signs(_legend(view, bool(slow_s))), look.columns, " " * indent)
 
 
-def _axis(end: float, room: int) -> str:
-    """``|0s      |30s     |1m``: each bar stands at its moment; a mark without room is left out."""
+def text_axis(end: float, room: int, sign: str = "") -> str:
+    """``|0s      |30s     |1m``: each mark stands at its moment; one without room is left out."""
     line = ""
     for mark in ticks(end, max(2, room // _TICK_ROOM)):
-        at, said = int(mark / end * room), f"|{short(mark)}"
+        at, said = int(mark / end * room), f"{sign}{short(mark)}"
         if at + len(said) <= room and at >= len(line) + bool(line):
             line = line.ljust(at) + said
     return line
 
 
-def _text_bar(span: Span, slow_s: float, end: float, room: int, evicting: str) -> str:
+def text_bar(span: Span, slow_s: float, end: float, room: int, evicting: str, empty: str = "░") -> str:
     """At least one sign long; a node without a pod to evict is empty at once."""
-    start = min(int(span.start_s / end * room), room - 1)
-    empty = round(span.empty_s / end * room) if span.empty_s > span.start_s else start
-    empty = max(empty, start + (span.empty_s > span.start_s))
-    done = max(round(span.done_s / end * room), empty, start + 1)
-    tail = _SLOW * (round(slow_s / end * room) - done)
-    return " " * start + evicting * (empty - start) + _EMPTY * (done - empty) + tail
+    begun = min(int(span.start_s / end * room), room - 1)
+    gone = max(round(span.empty_s / end * room), begun + 1) if span.empty_s > span.start_s else begun
+    done = max(round(span.done_s / end * room), gone, begun + 1)
+    return " " * begun + evicting * (gone - begun) + empty * (done - gone) + SLOW * (round(slow_s / end * room) - done)
 
 
 def _legend(view: Timed, tails: bool) -> str:
     called = "generation" if view.plan.in_generations else "wave"
     both = f"{' and '.join(_EVICTING)} (by {called})" if _in_waves(view) else _EVICTING[0]
-    slow = f"; {_SLOW}: until then in a slow run (p95)" if tails else ""
-    return f"{both}: pods are evicted; {_EMPTY}: empty, until it is done{slow}."
+    slow = f"; {SLOW}: until then in a slow run (p95)" if tails else ""
+    return f"{both}: pods are evicted; ░: empty, until it is done{slow}."
 
 
 def _names(names: Sequence[str], room: int, look: Look) -> list[str]:
@@ -205,39 +202,32 @@ def gantt(view: DrainView) -> Html:
     marks = ticks(end)
     waves = [(wave, list(members)) for wave, members in groupby(targets, key=lambda target: target.wave)]
     called = "Generation" if view.plan.in_generations else "Wave"
-    made = _each if len(targets) <= MOST_BARS else _together
     rows, bars, shown = [el("span"), axis(marks, end), el("span")], 0, 0
     for wave, members in waves:
-        found = made(view, members)
+        found = [_Bars(*view.spans[each.node.name], view.slow_s.get(each.node.name, 0.0)) for each in members]
+        if len(targets) > MOST_BARS:
+            found = _together(found, members)
         if bars and bars + len(found) > MOST_BARS:
             break
         rows += [el("div", f"{called} {wave}", class_="wave")] if len(waves) > 1 else []
         rows += [part for row in found for part in _drawn(row, marks, end)]
         bars, shown = bars + len(found), shown + len(members)
-    key = el("p", _colour("bar"), "pods are evicted", _colour("rest"), "empty, until it is done",
-             _colour("slow"), "until then in a slow run (p95)", class_="key")  # fmt: skip
+    key = el("p", colour("bar"), "pods are evicted", colour("rest"), "empty, until it is done",
+             colour("slow"), "until then in a slow run (p95)", class_="key")  # fmt: skip
     return el("div", el("div", lines(rows), class_="gantt"), more(len(targets) - shown, "nodes"), key, class_="card")
 
 
-def _each(view: DrainView, members: Sequence[Target]) -> list[_Bars]:
-    return [_Bars(*view.spans[each.node.name], view.slow_s.get(each.node.name, 0.0)) for each in members]
-
-
-def _together(view: DrainView, members: Sequence[Target]) -> list[_Bars]:
+def _together(bars: list[_Bars], members: Sequence[Target]) -> list[_Bars]:
     """A row for each group of nodes, that which is begun first at the top."""
-    of_group: dict[str, list[Span]] = {}
-    for target in members:
-        of_group.setdefault(target.node.group or NO_GROUP, []).append(view.spans[target.node.name])
-    return [
-        _Bars(
-            f"{group}: {counted(len(spans), 'node')}",
-            min(span.start_s for span in spans),
-            max(span.empty_s for span in spans),
-            max(span.done_s for span in spans),
-            max(view.slow_s.get(span.node, 0.0) for span in spans),
-        )
-        for group, spans in sorted(of_group.items(), key=lambda item: min(span.start_s for span in item[1]))
-    ]
+    of_group: dict[str, list[_Bars]] = {}
+    for bar, target in zip(bars, members, strict=True):
+        of_group.setdefault(target.node.group or NO_GROUP, []).append(bar)
+    rows = []
+    for group, of in of_group.items():
+        _, starts, empties, dones, slows = zip(*of, strict=True)
+        name = f"{group}: {counted(len(of), 'node')}"
+        rows.append(_Bars(name, min(starts), max(empties), max(dones), max(slows)))
+    return sorted(rows, key=lambda row: row.start_s)
 
 
 def _drawn(row: _Bars, marks: list[float], end: float) -> list[Html]:
@@ -253,11 +243,11 @@ def _rect(kind: str, start: float, stop: float, end: float) -> Html:
     return el("rect", class_=kind, x=at(start, end), width=at(stop - start, end), y="15%", height="70%", rx=2)
 
 
-def _colour(kind: str) -> Html:
+def colour(kind: str) -> Html:
     return el("svg", el("rect", class_=kind, width="100%", height="100%", rx=2), aria_hidden="true")
 
 
-# Headroom over time: a step line for each of the slowest budgets, on the axis of the over_the_drain.
+# Headroom over time: a step line for each of the slowest budgets, on the axis of the timeline.
 
 
 _WIDE = 1000
@@ -282,13 +272,8 @@ def over_time(view: DrainView) -> Html:
         said = _allowed(found, end)
         line = el("polyline", points=_points(found, end), vector_effect="non-scaling-stroke")
         plot = el("svg", line, viewBox=f"0 0 {_WIDE} 100", preserveAspectRatio="none", width="100%", height="100%")
-        picture = el(
-            "svg",
-            el("title", f"{found.budget.key}: {said}, at most {_most(found)}"),
-            *grid(marks, end),
-            plot,
-            role="img",
-        )
+        most = el("title", f"{found.budget.key}: {said}, at most {_most(found)}")
+        picture = el("svg", most, *grid(marks, end), plot, role="img")
         rows += [el("span", found.budget.key, class_="name"), picture, el("span", said, class_="t")]
     return el("div", el("div", lines(rows), class_="gantt steps"), el("p", _HEADROOM_KEY, class_="key"), class_="card")
 

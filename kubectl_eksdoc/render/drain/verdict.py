@@ -81,19 +81,16 @@ def estimate_lines(view: DrainView) -> list[str]:
         least = estimate.least[0]
         lines.append(f"No run takes less than {duration(least.seconds)}, even if pods stop at once: {least.about}.")
     if estimate.bounds:
-        lines.append(f"What decides: {estimate.bounds[0].about}{_of_any_order(estimate.gap)}.")
+        order = "" if (gap := estimate.gap) is None else "; no other order is faster"
+        if gap is not None and gap >= 0.005:
+            order = f"; no other order is more than {gap:.0%} faster"
+        lines.append(f"What decides: {estimate.bounds[0].about}{order}.")
     lines += [
         f"With {tried.change} it would take {duration(tried.makespan_s)}."
         for tried in estimate.relaxations
         if tried.saved_s >= 1
     ]
     return [*lines, "It assumes that:", *(f"- {text}" for text in estimate.assumptions)]
-
-
-def _of_any_order(gap: float | None) -> str:
-    if gap is None:
-        return ""
-    return f"; no other order is more than {gap:.0%} faster" if gap >= 0.005 else "; no other order is faster"
 
 
 def blocker_count(groups: tuple[Group, ...]) -> str:

@@ -14,15 +14,18 @@ from kubectl_eksdoc.drain.outcome import Target
 from kubectl_eksdoc.drain.result import DrainPlan
 from kubectl_eksdoc.drain.run.moments import ASKED, Happened, Moment
 from kubectl_eksdoc.drain.run.patience import Soak
-from kubectl_eksdoc.drain.run.record import Record
+from kubectl_eksdoc.drain.run.record import Placement, Record
 from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.journal import Cause
+from kubectl_eksdoc.render.command_result import metadata
 from kubectl_eksdoc.render.drain import timeline
 from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.result_parts import SoakResult
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.signs import BAD, GOOD
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.report import Figure, Table
+from kubectl_eksdoc.render.result import Count, Difference, Positive, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.tables import MARGIN, Cell, Column, Title
 from kubectl_eksdoc.render.text import counted, duration, joined, listing
 
@@ -49,13 +52,6 @@ class NodeRun(NamedTuple):
     def seen_empty(self) -> bool:
         """Of one that was not emptied: the run ended before it was looked at once more, as a drained node is."""
         return not self.emptied and self.empty_s is not None and not self.left and not self.why
-
-
-class Refused(NamedTuple):
-    """How often a cause was given; "" where the server said none."""
-
-    cause: str
-    times: int
 
 
 class StillWaiting(NamedTuple):
@@ -132,10 +128,9 @@ class RecordView:
         return tuple(node for node in self.nodes if not node.emptied)
 
     @cached_property
-    def refusals(self) -> tuple[Refused, ...]:
-        """The most frequent cause first."""
-        counts = self.record.refusals.items()
-        return tuple(Refused(*each) for each in sorted(counts, key=lambda item: (-item[1], item[0])))
+    def refusals(self) -> list[tuple[str, int]]:
+        """How often a cause was given, the most frequent first; "" where the server said none."""
+        return sorted(self.record.refusals.items(), key=lambda item: (-item[1], item[0]))
 
     @cached_property
     def pending(self) -> tuple[StillWaiting, ...]:
@@ -216,7 +211,7 @@ def _node(node: NodeRun) -> list[str | Cell]:
 
 def refusals(view: RecordView) -> Table:
     columns = [Column("COUNT", right=True), Column("CAUSE", floor=20, lines=4)]
-    rows = [[str(each.times), each.cause or UNSAID] for each in view.refusals]
+    rows = [[str(times), cause or UNSAID] for cause, times in view.refusals]
     return Table(Title("Refused", ", by cause"), (columns, rows), "causes")
 
 
@@ -345,3 +340,114 @@ def held_by_name(view: RecordView) -> str:
         return ""
     names = listing((f"{budget} ({times} times)" if times > 1 else budget for budget, times in held.items()), 4, Look())
     return f"Budgets counted pods as evicted that came back under their names, for up to 2 min each: {names}."
+
+
+# What the results of a run and of a rehearsal share. What is not known or did not happen is null, never 0.
+
+
+class RecordCause(Printed):
+    cause: Cause
+    seconds: Difference
+
+    @classmethod
+    def of(cls, facts: tuple[Cause, float]) -> RecordCause:
+        return cls.filled(cause=facts[0], seconds=facts[1])
+
+
+class RecordEstimate(Printed):
+    """Seconds, as in DrainPlan: in half of all cases, and in 19 of 20."""
+
+    p50: Seconds
+    p95: Seconds
+    soak: SoakResult | None
+
+
+class RecordPlan(Printed):
+    """What the plan says that was run or rehearsed."""
+
+    drained: Count
+    """Nodes that it drains."""
+    skipped: Count
+    """Targets that it does not drain."""
+    evictions: Count
+    estimate: RecordEstimate | None
+    """null: nothing is drained, or its times are not known."""
+
+    @classmethod
+    def of(cls, facts: RecordView) -> RecordPlan:
+        plan, estimate = facts.plan, facts.plan.estimate
+        return cls.filled(
+            drained=len(facts.nodes),
+            skipped=len(plan.skipped),
+            evictions=len(plan.evictions),
+            estimate=estimate and RecordEstimate.filled(estimate, soak=facts.soak),
+        )
+
+
+class RecordNode(Printed):
+    """A node of the plan, and when it was begun, empty, and done (empty since some seconds)."""
+
+    name: Text
+    wave: Positive | None
+    """The plan's wave or generation."""
+    begun_seconds: Seconds | None
+    """From when its first eviction might be asked for."""
+    empty_seconds: Seconds | None
+    """When nothing that is evicted was on it any more."""
+    done_seconds: Seconds | None
+    evictions: Count
+    refusals: Count
+    """Evictions that were asked for and refused."""
+    left: Texts
+    """Pods (namespace/name) that should have been evicted and were not, without those that the plan leaves."""
+
+    @classmethod
+    def of(cls, facts: NodeRun) -> RecordNode:
+        return cls.filled(facts, wave=facts.target.wave)
+
+
+class RecordPlacement(Printed):
+    node: Text
+    planned: Count
+    scheduled: Count
+    target: bool
+
+    @classmethod
+    def of(cls, facts: Placement) -> RecordPlacement:
+        return cls.filled(facts, scheduled=facts.placed)
+
+
+class RecordRefusal(Printed):
+    """A cause that the server gave, and how often."""
+
+    cause: Text | None
+    """null: it gave none."""
+    count: Positive
+
+    @classmethod
+    def of(cls, facts: tuple[str, int]) -> RecordRefusal:
+        return cls.filled(cause=facts[0], count=facts[1])
+
+
+class RecordPending(Printed):
+    """A pod (namespace/name) without a node."""
+
+    pod: Text
+    why: Text | None
+    """What the scheduler reported; null: nothing."""
+    before: bool
+    """Whether it had no node before the drain began either."""
+
+
+def recorded(view: RecordView) -> dict[str, object]:
+    """What a run and a rehearsal share and call otherwise; placements are null where they were not seen."""
+    record = view.record
+    seen = record.placed is not None
+    return {
+        "metadata": metadata(view.cluster, view),
+        "plan": view,
+        "placements": record.placements if seen else None,
+        "on_targets": record.on_targets if seen else None,
+        "not_emptied": [node.name for node in view.not_emptied],
+        "findings": view.planned.findings,
+    }

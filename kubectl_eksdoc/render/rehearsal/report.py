@@ -7,27 +7,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from kubectl_eksdoc.drain.run import moments
 from kubectl_eksdoc.drain.run.moments import ASKED, Happened
 from kubectl_eksdoc.model.durations import in_words
 from kubectl_eksdoc.model.kinds import ReadState
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
-from kubectl_eksdoc.render.drain.result_parts import Seconds, rounded
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.drain.rows import unread
 from kubectl_eksdoc.render.drain.verdict import verdict as verdict_of_plan
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.record import rows
-from kubectl_eksdoc.render.record.result import (
+from kubectl_eksdoc.render.record.rows import (
     RecordNode,
     RecordPending,
     RecordPlacement,
     RecordPlan,
     RecordRefusal,
+    RecordView,
+    asked,
+    cordoned_only,
+    held_by_name,
+    placed,
     recorded,
 )
-from kubectl_eksdoc.render.record.rows import RecordView, asked, cordoned_only, held_by_name, placed
 from kubectl_eksdoc.render.report import Foot, Head, Points, Report, Section, Table
-from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text, Texts
+from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.tables import Title
 from kubectl_eksdoc.render.text import counted, duration, joined, listing
 
@@ -142,7 +144,7 @@ def _of_pods(view: RecordView) -> Iterator[str]:
     made = Counter(moment.subject for moment in view.moments if moment.what in (*ASKED, Happened.FINISHED))
     if missing := sum((Counter(eviction.pod.key for eviction in evictions) - made).values()):
         yield f"{missing} of {counted(len(evictions), 'planned eviction')} {_was(missing)} not made."
-    if refused := sum(each.times for each in view.refusals):
+    if refused := sum(times for _, times in view.refusals):
         yield f"Evictions were refused {counted(refused, 'time')}; the plan expects no refusal."
     if count := view.record.on_targets:
         yield f"{counted(count, 'replacement')} {_was(count)} scheduled onto targets; the plan has all on other nodes."
@@ -229,10 +231,6 @@ class _Moment(Printed):
     why: Text | None
     """Of a refusal the server's cause, or its message; of a fault its effect on the subject."""
 
-    @classmethod
-    def of(cls, facts: moments.Moment) -> _Moment:
-        return cls.filled(facts, at_seconds=rounded(facts.at_s))
-
 
 class RehearsalResult(CommandResult):
     """The result of a drain that was tried in virtual time: kubectl eksdoc drain rehearse -o json. All seconds count
@@ -242,7 +240,7 @@ class RehearsalResult(CommandResult):
     plan: RecordPlan
     ended_seconds: Seconds
     """When the last node was done, or nothing happened any more."""
-    late_seconds: float | None
+    late_seconds: Difference | None
     """How much longer than the plan's p50; negative: sooner. null where one of both has no end."""
     nodes: tuple[RecordNode, ...]
     """Those that the plan drains, in its order."""
@@ -274,10 +272,4 @@ class RehearsalResult(CommandResult):
 
     @classmethod
     def of(cls, facts: RecordView) -> RehearsalResult:
-        return cls.filled(
-            facts,
-            metadata=metadata(facts.cluster, facts),
-            differences=differences(facts),
-            not_shown=NOT_SHOWN,
-            **recorded(facts),
-        )
+        return cls.filled(facts, facts.record, differences=differences(facts), not_shown=NOT_SHOWN, **recorded(facts))

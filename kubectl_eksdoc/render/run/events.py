@@ -10,9 +10,8 @@ from typing import Literal
 from kubectl_eksdoc.drain.run.moments import Happened, Moment
 from kubectl_eksdoc.drain.run.standing import Reason, Standing
 from kubectl_eksdoc.render import result
-from kubectl_eksdoc.render.drain.result_parts import Seconds, rounded
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.result import KindResult, Printed, Text, plain
+from kubectl_eksdoc.render.result import KindResult, Printed, Seconds, Text, plain
 from kubectl_eksdoc.render.text import counted, cut, duration, listing, shown
 
 _TONES: Mapping[Happened, Tone] = {
@@ -76,7 +75,7 @@ class EventResult(KindResult):
 
 
 def event(moment: Moment, run: str, at: datetime) -> EventResult:
-    return EventResult.filled(moment, run=run, at=at, seconds=rounded(moment.at_s))
+    return EventResult.filled(moment, run=run, at=at, seconds=moment.at_s)
 
 
 # Where a run stands, on one line: how far it is, how long it still takes, what is half done if it ends now.
@@ -91,7 +90,9 @@ def progress(stands: Standing, look: Look) -> str:
     parts = [f"{stands.gone}/{stands.pods} pods", f"{len(stands.done)}/{stands.nodes} nodes"]
     if not (stands.stopped or stands.held):
         parts.append(f"stop now: {left_by_stopping(stands)}")
-    parts.append(_time(stands))
+    passed = duration(stands.at_s)
+    wide = f" ({stands.why_wide})" if stands.is_wide else ""
+    parts.append(passed if stands.left_s is None else f"{passed}, about {left(stands)} left{wide}")
     if stands.alone:
         parts.append(f"{len(stands.alone)} left alone")
     reason = stands.stopped or stands.held
@@ -155,13 +156,6 @@ def stop_in_full(stands: Standing) -> str:
         names = listing(stands.cordoned_only, _MOST_NAMES, Look())
         said.append(f"Skipped, and cordoned until a rollback: {names}.")
     return " ".join(said) or "Nothing is half done."
-
-
-def _time(stands: Standing) -> str:
-    passed = duration(stands.at_s)
-    if stands.left_s is None:
-        return passed
-    return f"{passed}, about {left(stands)} left{f' ({stands.why_wide})' if stands.is_wide else ''}"
 
 
 def left(stands: Standing) -> str:

@@ -14,27 +14,31 @@ from kubectl_eksdoc.drain.handoff.offers import HandOff
 from kubectl_eksdoc.drain.run.moments import Happened, Moment
 from kubectl_eksdoc.drain.run.record import WAITED_S
 from kubectl_eksdoc.model.cluster import Cluster
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.drain import handoffs
 from kubectl_eksdoc.render.drain.findings import to_do
 from kubectl_eksdoc.render.drain.plan import NextStep
-from kubectl_eksdoc.render.drain.result_parts import Seconds, rounded
 from kubectl_eksdoc.render.drain.verdict import soaked
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import Marked, code, escape
 from kubectl_eksdoc.render.record import rows
-from kubectl_eksdoc.render.record.result import (
+from kubectl_eksdoc.render.record.rows import (
     RecordCause,
     RecordNode,
     RecordPending,
     RecordPlacement,
     RecordPlan,
     RecordRefusal,
+    RecordView,
+    against_times,
+    asked,
+    cordoned_only,
+    held_by_name,
+    placed,
     recorded,
 )
-from kubectl_eksdoc.render.record.rows import RecordView, against_times, asked, cordoned_only, held_by_name, placed
 from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, Own, Points, Report, Section
-from kubectl_eksdoc.render.result import Count, FindingResult, Printed, Text, Texts
+from kubectl_eksdoc.render.result import Count, Difference, FindingResult, Printed, Seconds, Text, Texts
 from kubectl_eksdoc.render.result import Moment as At
 from kubectl_eksdoc.render.run.events import json_line
 from kubectl_eksdoc.render.tables import Title
@@ -194,7 +198,7 @@ def _differences(view: RunReport) -> Iterator[str]:
         yield f"Not emptied: {listing(undone, _MOST_NAMES, Look())}."
     if empty := [node.name for node in record.not_emptied if node.seen_empty]:
         yield f"Seen empty, and not checked again before it ended: {listing(empty, _MOST_NAMES, Look())}."
-    if refused := sum(each.times for each in record.refusals):
+    if refused := sum(times for _, times in record.refusals):
         times = record.asked.total() + refused
         yield f"{refused} of {times} evictions that were asked for were refused ({refused / times:.1%})."
     if said := held_by_name(record):
@@ -247,9 +251,9 @@ def _planned(view: RunReport) -> str:
 class _Errors(Printed):
     """Seconds by which the run took longer than the plan's figures."""
 
-    p50: float
-    p95: float
-    lower_bound: float | None
+    p50: Difference
+    p95: Difference
+    lower_bound: Difference | None
     causes: tuple[RecordCause, ...]
     """By how many seconds each made the run longer than p50, or shorter (negative)."""
 
@@ -260,9 +264,9 @@ def _errors(view: RecordView) -> _Errors | None:
         return None
     took_s = estimate.p50_s + late_s
     return _Errors.filled(
-        p50=rounded(late_s),
-        p95=rounded(took_s - estimate.p95_s),
-        lower_bound=rounded(took_s - estimate.least[0].seconds) if estimate.least else None,
+        p50=late_s,
+        p95=took_s - estimate.p95_s,
+        lower_bound=took_s - estimate.least[0].seconds if estimate.least else None,
         causes=view.record.causes.items(),
     )
 
@@ -294,7 +298,7 @@ class RunResult(CommandResult):
     plan: RecordPlan
     ended_seconds: Seconds
     """When it was over: readySeconds after the last node was done."""
-    late_seconds: float | None
+    late_seconds: Difference | None
     """How much longer than the plan's p50; negative: sooner. null where one of both has no end."""
     errors: _Errors | None
     """null where it has no end, or nothing was estimated."""
@@ -331,15 +335,14 @@ class RunResult(CommandResult):
 
     @classmethod
     def of(cls, facts: RunReport) -> RunResult:
-        record = facts.record
+        view = facts.record
         return cls.filled(
             facts,
-            metadata=metadata(record.cluster, record),
-            errors=_errors(record),
-            ready_seconds=rounded(record.record.ready_s),
-            not_ready=record.record.unready,
-            evictions=record.evictions,
+            view,
+            view.record,
+            errors=_errors(view),
+            not_ready=view.record.unready,
             against_plan=against_plan(facts),
             next=facts.steps,
-            **recorded(record),
+            **recorded(view),
         )

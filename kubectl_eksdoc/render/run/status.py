@@ -11,18 +11,27 @@ from typing import Annotated, ClassVar, Literal
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.amazon.group_updates import PATIENCE
-from kubectl_eksdoc.drain.run.account import NodeAccount, nodes_of, phase_words
+from kubectl_eksdoc.drain.run.account import nodes_of, phase_words
 from kubectl_eksdoc.drain.run.journal import Journaled
 from kubectl_eksdoc.drain.run.others import OthersNode
 from kubectl_eksdoc.model.journal import DONE, ROLLED_BACK, Held, Phase, RunNote, RunSummary, Timed
 from kubectl_eksdoc.render.drain.findings import to_do
-from kubectl_eksdoc.render.drain.result_parts import Seconds, rounded
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.record.result import RecordCause
-from kubectl_eksdoc.render.record.rows import because
+from kubectl_eksdoc.render.record.rows import RecordCause, because
 from kubectl_eksdoc.render.report import PLAIN, Backend, Head, Line, Lines, Own, Points, Report, Section, Table
-from kubectl_eksdoc.render.result import Count, KindResult, Meta, Moment, Positive, Printed, Text, Texts
+from kubectl_eksdoc.render.result import (
+    Count,
+    Difference,
+    KindResult,
+    Meta,
+    Moment,
+    Positive,
+    Printed,
+    Seconds,
+    Text,
+    Texts,
+)
 from kubectl_eksdoc.render.run.events import json_line
 from kubectl_eksdoc.render.tables import Column, Title
 from kubectl_eksdoc.render.text import age, between, counted, duration, listing, rfc3339
@@ -152,18 +161,17 @@ def _accuracy(history: Sequence[Past]) -> str:
 
 
 def _list(view: StatusReport) -> Table:
+    def phase(run: RunSummary) -> str:
+        unled = run.phase != Phase.ENDED.value and not _is_led(run, view.held)
+        return f"{run.phase}, unled" if unled else run.phase
+
     columns = [Column("RUN"), Column("PHASE"), Column("AGE", right=True), Column("UPDATED", right=True, drop=1)]
     columns += [Column("LEADER", floor=16, drop=2), Column("SAID", floor=30, lines=2)]
     rows = [
-        [run.run, _phase(run, view), view.ago(run.begun), view.ago(run.updated), run.leader, run.said or NONE]
+        [run.run, phase(run), view.ago(run.begun), view.ago(run.updated), run.leader, run.said or NONE]
         for run in view.runs
     ]
     return Table(Title(""), (columns, rows))
-
-
-def _phase(run: RunSummary, view: StatusReport) -> str:
-    unled = run.phase != Phase.ENDED.value and not _is_led(run, view.held)
-    return f"{run.phase}, unled" if unled else run.phase
 
 
 def _is_led(run: RunSummary, held: Held | None) -> bool:
@@ -237,10 +245,6 @@ class _Node(Printed):
     in_doubt: Count
     """Requests without an answer."""
 
-    @classmethod
-    def of(cls, facts: NodeAccount) -> _Node:
-        return cls.filled(facts, wave=facts.wave or None)
-
 
 class _RunResult(_Summary):
     """One run in full."""
@@ -267,14 +271,12 @@ def _run(view: StatusReport) -> _RunResult | None:
         return None
     begun = journaled.begun
     return _RunResult.filled(
+        run,
         journaled,
-        **{name: getattr(run, name) for name in ("run", "phase", "leader", "said")},
+        begun,
         begun_at=run.begun,
         updated_at=run.updated,
         led=(view.held is None or view.held.led) and journaled.phase is not Phase.ENDED,
-        who=begun and begun.who,
-        host=begun and begun.host,
-        plan=begun and begun.plan,
         nodes=nodes_of(journaled),
         cordoned=(each.node for each in journaled.cordoned),
         in_doubt=len(journaled.in_doubt),
@@ -311,7 +313,7 @@ class _Past(Printed):
     p95: Seconds | None
     lower_bound: Seconds | None
     took: Seconds | None
-    error: float | None
+    error: Difference | None
     """took minus p50."""
     causes: tuple[RecordCause, ...]
     """By how many seconds each made the run longer than p50, or shorter (negative)."""
@@ -322,14 +324,13 @@ class _Past(Printed):
         p50_s, p95_s, bound_s = facts.predicted
         return cls.filled(
             facts,
+            timed,
             run=facts.run.run,
             begun_at=facts.run.begun,
             outcome=facts.journaled.ended,
-            p50=rounded(p50_s),
-            p95=rounded(p95_s),
-            lower_bound=rounded(bound_s),
-            took=timed and rounded(timed.took_s),
-            error=timed and rounded(timed.error_s),
+            p50=p50_s,
+            p95=p95_s,
+            lower_bound=bound_s,
             causes=timed.causes if timed else (),
         )
 
@@ -410,16 +411,16 @@ class OthersReport(Report):
         why = [[pod.pod, node.node, pod.why] for node in waiting for pod in node.pods]
         yield Table(Title("Pods"), (columns, why))
         notes = dict.fromkeys(node.run for node in nodes if node.run is not None)
-        yield to_do(Title("Runs of eksdoc"), ((_noted(note), self.command(note)) for note in notes))
+        runs = (
+            (f"run {note.run} of eksdoc" + (f", journal in {note.journal}" if note.journal else ""), self.command(note))
+            for note in notes
+        )
+        yield to_do(Title("Runs of eksdoc"), runs)
         if any(node.run is None for node in waiting):
             yield Lines(None, [Line(_GROUPS_OWN, 0, 0)])
 
     def result(self) -> WatchResult:
         return WatchResult.filled(at=self.at, nodes=(_watched(each, self.command) for each in self.nodes))
-
-
-def _noted(note: RunNote) -> str:
-    return f"run {note.run} of eksdoc" + (f", journal in {note.journal}" if note.journal else "")
 
 
 def _left(node: OthersNode) -> str:
@@ -475,4 +476,4 @@ class WatchResult(KindResult):
 def _watched(node: OthersNode, command: Callable[[RunNote], str]) -> _WatchedNode:
     note = node.run
     run = note and _WatchedRun.filled(note, journal_namespace=note.journal, command=command(note))
-    return _WatchedNode.filled(node, drained_by=node.who, run=run, left_seconds=rounded(node.left_s))
+    return _WatchedNode.filled(node, drained_by=node.who, run=run)

@@ -7,7 +7,6 @@ from datetime import datetime
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.baseline.changes import Became, FindingSince, Since, outline_of
-from kubectl_eksdoc.model.earlier import FindingOutline
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.look import Tone
@@ -29,13 +28,19 @@ WORDS = {
     Became.KNOWN: "known now",
 }
 
+_STATUSES = {Status.FAIL: "failing", Status.UNKNOWN: "unknown", Status.PASS: "passing"}
+
 _MOST_OPTIONS = 5
 
 
 def title(since: Since, observed: datetime) -> str:
     """``Since 2026-11-19T08:51:00Z (24h before, old.json)``."""
     then = since.earlier.observed_at
-    return f"Since {rfc3339(then)} ({_apart(then, observed)}, {since.earlier.file})"
+    passed = between(then, observed)
+    apart = f"{age(abs(passed))} {'before' if passed.total_seconds() > 0 else 'later'}"
+    if rfc3339(then) == rfc3339(observed):
+        apart = "the same time"
+    return f"Since {rfc3339(then)} ({apart}, {since.earlier.file})"
 
 
 def counts(since: Since) -> str:
@@ -62,9 +67,14 @@ def remarks(since: Since, tool_version: str = __version__) -> Iterator[str]:
 
 def told(change: FindingSince) -> str:
     """``new high: Deployment shop/web: … [code]``, with what it was."""
-    said = change.either
-    head = f"{WORDS[change.became]}{_how(change)}, {_grade(change)}: {said.subject.kind} {said.subject}: {said.message}"
-    return f"{head} [{said.code}]{_because(change)}"
+    said, before, now = change.either, change.before, change.now
+    grade, why = said.severity.value, ""
+    if before is not None and now is not None and before.severity is not now.severity:
+        grade = f"{before.severity.value} → {now.severity.value}"
+    if change.why:
+        why = f" ({change.why})" if now is None else f" (it could not be found then: {change.why})"
+    head = f"{WORDS[change.became]}{_how(change)}, {grade}: {said.subject.kind} {said.subject}: {said.message}"
+    return f"{head} [{said.code}]{why}"
 
 
 def marking(since: Since | None) -> Mark:
@@ -83,35 +93,10 @@ def marking(since: Since | None) -> Mark:
 def _how(change: FindingSince) -> str:
     """``: worse``, ``: was unknown``; "" where the word says it all."""
     if change.became is Became.NEW and change.before is not None:
-        return f": was {_status(change.before)}"
+        return f": was {_STATUSES[change.before.status]}"
     if change.became is Became.CHANGED:
         return ": counts again" if change.hidden_before else ": worse" if change.worse else ": better"
     return ""
-
-
-def _status(said: FindingOutline) -> str:
-    return {Status.FAIL: "failing", Status.UNKNOWN: "unknown", Status.PASS: "passing"}[said.status]
-
-
-def _grade(change: FindingSince) -> str:
-    """``high``, ``medium → high``."""
-    before, now = change.before, change.now
-    if before is None or now is None or before.severity is now.severity:
-        return change.either.severity.value
-    return f"{before.severity.value} → {now.severity.value}"
-
-
-def _because(change: FindingSince) -> str:
-    if not change.why:
-        return ""
-    return f" ({change.why})" if change.now is None else f" (it could not be found then: {change.why})"
-
-
-def _apart(then: datetime, observed: datetime) -> str:
-    passed = between(then, observed)
-    if rfc3339(then) == rfc3339(observed):
-        return "the same time"
-    return f"{age(abs(passed))} {'before' if passed.total_seconds() > 0 else 'later'}"
 
 
 MOST = 6

@@ -16,10 +16,11 @@ from kubectl_eksdoc.model.selectors import InvalidSelector, Requirement, Selecto
 from kubectl_eksdoc.model.snapshots import LastView
 from kubectl_eksdoc.model.spelling import matches
 from kubectl_eksdoc.render.drain.plan import DrainView
+from kubectl_eksdoc.render.drain.rows import OF_NODE, of_node
 from kubectl_eksdoc.render.drain.signs import BAD, GOOD, OPEN, TARGET_SIGN, WARN, in_brief
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import age, between, counted
+from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, Widths, once_a_view
 from kubectl_eksdoc.tui.sheets.sheet import cells as room_of
 
@@ -28,12 +29,12 @@ UNKNOWN = "?"
 
 COLUMNS = (
     Column("NODE", middle=True, floor=14),
-    Column("GROUP", floor=6, drop=2),
-    Column("TYPE", drop=5),
-    Column("CAPACITY", short="CAP", drop=4),
-    Column("KUBELET", drop=3),
-    Column("AMI", drop=6),
-    Column("AGE", right=True, drop=7),
+    replace(OF_NODE["GROUP"], floor=6),
+    OF_NODE["TYPE"],
+    replace(OF_NODE["CAPACITY"], short="CAP", drop=5),
+    OF_NODE["KUBELET"],
+    Column("AMI", drop=8),
+    OF_NODE["AGE"],
     Column("PODS", right=True, drop=1),
     Column("WAVE", right=True),
     Column("STATUS", floor=28),
@@ -69,15 +70,12 @@ def _facts(nodes: Sequence[Node], pods: Mapping[str, int], at: datetime, server:
     widths = Widths(COLUMNS[: _STATUS - 1])
     texts = {}
     for node in sorted(nodes, key=lambda each: natural(each.name)):
-        created = node.created_at
+        told = of_node(node, at)
         texts[node.name] = cells = (
             node.name,
-            node.group or UNKNOWN,
-            node.instance_type or UNKNOWN,
-            node.capacity_type or UNKNOWN,
-            str(node.kubelet or node.kubelet_text or UNKNOWN),
+            *(told[title] or UNKNOWN for title in ("GROUP", "TYPE", "CAPACITY", "KUBELET")),
             _image(node),
-            UNKNOWN if created is None else age(between(created, at)),
+            told["AGE"] or UNKNOWN,
             f"{pods.get(node.name, 0)}/{node.pods_allocatable or UNKNOWN}",
         )
         widths.see(cells)

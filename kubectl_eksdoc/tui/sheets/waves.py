@@ -8,10 +8,10 @@ from kubectl_eksdoc.drain.course import Span
 from kubectl_eksdoc.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.render.drain.plan import DrainView
 from kubectl_eksdoc.render.drain.signs import TARGET_SIGN, in_brief
-from kubectl_eksdoc.render.drain.timeline import ticks
+from kubectl_eksdoc.render.drain.timeline import SLOW, text_axis, text_bar
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import duration, short
+from kubectl_eksdoc.render.text import duration
 from kubectl_eksdoc.tui.sheets.nodes import wave_tone
 from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows, once_a_view
 
@@ -20,9 +20,7 @@ NOTHING = "No node of the plan is drained."
 EVICTING = ("▇", "▆")
 """Waves take turns in these, so that one sees where the next begins."""
 EMPTY = "─"
-SLOW = "·"
 KEY = f"p50: {EVICTING[0]} pods are evicted  {EMPTY} empty, until it is done  {SLOW} p95"
-_TICK_ROOM = 10
 
 
 @once_a_view
@@ -69,7 +67,7 @@ def sheet(view: DrainView, full: bool = False) -> Sheet:
         sheet.fill,
         filled,
         NOTHING,
-        head=lambda room: axis(end, room - _time_width(view)),
+        head=lambda room: text_axis(end, room - _time_width(view)),
         ascii_widths=sheet.ascii_widths,
     )
 
@@ -81,23 +79,8 @@ def _time_width(view: DrainView) -> int:
 
 def gantt(span: Span, end: float, room: int, wave: int, slow_s: float = 0.0) -> str:
     """``   ▇▇▇▇─··· 1m05s``, at least one sign long; the time is when it is done, the tail ends when a slow one is."""
-    said = duration(span.done_s)
     bars = max(room - len(duration(end)) - 1, 1)
-    start = min(int(span.start_s / end * bars), bars - 1)
-    empty = max(round(span.empty_s / end * bars), start + (span.empty_s > span.start_s))
-    done = max(round(span.done_s / end * bars), empty, start + 1)
-    tail = SLOW * (round(slow_s / end * bars) - done)
-    return f"{' ' * start}{EVICTING[(wave - 1) % 2] * (empty - start)}{EMPTY * (done - empty)}{tail} {said}"
-
-
-def axis(end: float, room: int) -> str:
-    """``0s        30s       1m``: a mark begins at its moment; one without room is left out."""
-    line = ""
-    for mark in ticks(end, max(2, room // _TICK_ROOM)):
-        at, said = int(mark / end * room), short(mark)
-        if at + len(said) <= room and at >= len(line) + bool(line):
-            line = line.ljust(at) + said
-    return line
+    return f"{text_bar(span, slow_s, end, bars, EVICTING[(wave - 1) % 2], EMPTY)} {duration(span.done_s)}"
 
 
 # Two plans beside each other: A, which was pinned, and the one that is chosen now.

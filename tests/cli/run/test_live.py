@@ -50,7 +50,7 @@ class Carried:
         self.face: RunFace | None = None
         self._open, self._end = threading.Event(), threading.Event()
         self._outcome: Callable[[], Outcome] = lambda: Outcome("done")
-        self.live = LiveRun("r1", Kind.DRAIN, None, (), BEGAN, self._carry, self.others.overrule)
+        self.live = LiveRun("r1", Kind.DRAIN, None, BEGAN, self._carry, self.others.overrule)
 
     def __enter__(self) -> Carried:
         self.live.start()
@@ -94,7 +94,7 @@ def test_all_that_happens_arrives_once_and_in_its_order() -> None:
                 face.show(STEPS[min(at, len(STEPS) - 1)].standing)
         return Outcome("done")
 
-    live = LiveRun("r1", Kind.DRAIN, None, (), BEGAN, carry)
+    live = LiveRun("r1", Kind.DRAIN, None, BEGAN, carry)
     live.start()
     seen: list[Moment] = []
     while (update := live.look()).outcome is None:
@@ -109,7 +109,7 @@ def test_all_that_happens_arrives_once_and_in_its_order() -> None:
 @pytest.mark.long
 @given(st.lists(st.lists(st.integers(0, 99), max_size=4), max_size=12), st.lists(st.booleans(), max_size=12))
 def test_however_often_it_is_looked_at_nothing_is_told_twice(batches: list[list[int]], looks: list[bool]) -> None:
-    live = LiveRun("r1", Kind.DRAIN, None, (), BEGAN, lambda face_of: Outcome("done"))
+    live = LiveRun("r1", Kind.DRAIN, None, BEGAN, lambda face_of: Outcome("done"))
     told, seen = [], []
     for at, batch in enumerate(batches):
         moments = [Moment(float(number), Happened.GONE, "pod") for number in batch]
@@ -122,33 +122,33 @@ def test_however_often_it_is_looked_at_nothing_is_told_twice(batches: list[list[
 
 def test_it_goes_on_until_somebody_wishes_otherwise() -> None:
     with Carried() as run:
-        assert run.wishes.wish().what is Wish.GO_ON
+        assert run.wishes.wished().what is Wish.GO_ON
         for wish in (Wish.PAUSE, Wish.GO_ON, Wish.FINISH_WAVE, Wish.STOP, Wish.LEAVE):
             run.live.wish(wish)
-            assert run.wishes.wish().what is wish and run.wishes.wish().who == ""
+            assert run.wishes.wished().what is wish and run.wishes.wished().who == ""
         assert run.others.overruled == []
 
 
 def test_what_others_wish_counts_and_says_who() -> None:
     with Carried() as run:
         run.others.ask(Phase.PAUSED)
-        assert (run.wishes.wish().what, run.wishes.wish().who) == (Wish.PAUSE, OTHERS)
+        assert (run.wishes.wished().what, run.wishes.wished().who) == (Wish.PAUSE, OTHERS)
         run.others.ask(Phase.RUNNING)
-        assert run.wishes.wish().what is Wish.GO_ON
+        assert run.wishes.wished().what is Wish.GO_ON
         run.others.ask(Phase.ABORTED)
-        assert (run.wishes.wish().what, run.wishes.wish().who) == (Wish.STOP, OTHERS)
+        assert (run.wishes.wished().what, run.wishes.wished().who) == (Wish.STOP, OTHERS)
 
 
 def test_paused_elsewhere_and_gone_on_with_here_others_are_told() -> None:
     with Carried() as run:
         run.others.ask(Phase.PAUSED)
-        assert run.wishes.wish().what is Wish.PAUSE
+        assert run.wishes.wished().what is Wish.PAUSE
         run.live.wish(Wish.GO_ON)
-        assert run.wishes.wish().what is Wish.GO_ON, "at once, whatever others hear"
+        assert run.wishes.wished().what is Wish.GO_ON, "at once, whatever others hear"
         until(lambda: run.others.overruled)
-        assert run.wishes.wish().what is Wish.GO_ON and run.others.asked[0] == Phase.RUNNING.value
+        assert run.wishes.wished().what is Wish.GO_ON and run.others.asked[0] == Phase.RUNNING.value
         run.others.ask(Phase.PAUSED)
-        assert run.wishes.wish().what is Wish.PAUSE, "once more from elsewhere"
+        assert run.wishes.wished().what is Wish.PAUSE, "once more from elsewhere"
 
 
 def test_what_is_wished_here_after_others_were_told_is_not_taken_for_theirs() -> None:
@@ -157,17 +157,17 @@ def test_what_is_wished_here_after_others_were_told_is_not_taken_for_theirs() ->
     others.overrule = lambda: others.overruled.append(Wish.GO_ON)  # type: ignore[method-assign]
     with Carried(others) as run:
         others.ask(Phase.PAUSED)
-        assert run.wishes.wish().what is Wish.PAUSE
+        assert run.wishes.wished().what is Wish.PAUSE
         run.live.wish(Wish.GO_ON)
         until(lambda: others.overruled)
         run.live.wish(Wish.PAUSE)
-        assert run.wishes.wish().what is Wish.PAUSE
+        assert run.wishes.wished().what is Wish.PAUSE
         others.ask(Phase.RUNNING, "ann@here")  # only now it is heard
-        assert run.wishes.wish().what is Wish.PAUSE
+        assert run.wishes.wished().what is Wish.PAUSE
         others.ask(Phase.PAUSED)
-        assert run.wishes.wish().what is Wish.PAUSE
+        assert run.wishes.wished().what is Wish.PAUSE
         others.ask(Phase.RUNNING)
-        assert run.wishes.wish().what is Wish.GO_ON, "this time it is theirs"
+        assert run.wishes.wished().what is Wish.GO_ON, "this time it is theirs"
 
 
 def test_what_is_stopped_here_is_not_begun_anew_from_elsewhere() -> None:
@@ -176,29 +176,29 @@ def test_what_is_stopped_here_is_not_begun_anew_from_elsewhere() -> None:
             run.live.wish(wish)
             for phase in (Phase.PAUSED, Phase.RUNNING):
                 run.others.ask(phase)
-                assert run.wishes.wish().what is wish
+                assert run.wishes.wished().what is wish
 
 
 def test_paused_here_and_gone_on_with_elsewhere_it_goes_on() -> None:
     with Carried() as run:
         run.live.wish(Wish.PAUSE)
-        assert run.wishes.wish().what is Wish.PAUSE
+        assert run.wishes.wished().what is Wish.PAUSE
         run.others.ask(Phase.RUNNING)
-        assert run.wishes.wish().what is Wish.GO_ON
+        assert run.wishes.wished().what is Wish.GO_ON
         run.live.wish(Wish.PAUSE)
-        assert run.wishes.wish().what is Wish.PAUSE, "what others asked for before is old"
+        assert run.wishes.wished().what is Wish.PAUSE, "what others asked for before is old"
         assert run.others.overruled == []
 
 
 def test_nodes_that_are_left_alone_stay_so_whatever_is_wished() -> None:
     with Carried() as run:
         run.live.leave_alone("blue-1")
-        assert run.wishes.wish().alone == {"blue-1"}
+        assert run.wishes.wished().alone == {"blue-1"}
         run.live.leave_alone("blue-2")
         run.live.wish(Wish.PAUSE)
-        assert run.wishes.wish().alone == {"blue-1", "blue-2"}
+        assert run.wishes.wished().alone == {"blue-1", "blue-2"}
         run.others.ask(Phase.ABORTED)
-        assert run.wishes.wish().alone == {"blue-1", "blue-2"}
+        assert run.wishes.wished().alone == {"blue-1", "blue-2"}
 
 
 def test_what_comes_of_it_is_told_when_it_is_over() -> None:
