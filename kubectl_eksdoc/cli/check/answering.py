@@ -1,4 +1,4 @@
-"""The answer of ``check`` to one question, whatever it is asked of: the cluster, or what was read of it earlier."""
+"""The answers of ``check``: of a cluster, or what was read of it earlier; of manifests alone; the tables it goes by."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli import opening, options
-from kubectl_eksdoc.cli.check import since_values
-from kubectl_eksdoc.cli.check.request import NAME, STDIN, Request
-from kubectl_eksdoc.cli.dns.request import measured_on
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.check.request import NAME, STDIN, Request, moment
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for plans
+    from kubectl_eksdoc.amazon.upgrades.tables import Tables
     from kubectl_eksdoc.check.checking import Check
     from kubectl_eksdoc.check.plan import CheckPlan, Wish
     from kubectl_eksdoc.model.earlier import Earlier
@@ -53,15 +54,20 @@ def answered(question: Question, around: Surroundings) -> tuple[ClusterSession, 
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
     from kubectl_eksdoc.check.read import CheckInput, look, needs_for
+    from kubectl_eksdoc.cli.dns.request import measured_on
 
     request = question.request
     needs = needs_for(question.checks, request.since is not None, not request.no_aws)
     session = opening.opened(request, around, needs)
     if request.refresh:
         _refresh(session, around)
-    since = since_values.moment(request.since, session.cluster.observed_at)
+    since = moment(request.since, session.cluster.observed_at)
     if since is not None and since > session.cluster.observed_at:
-        raise _ahead(request, session)
+        seen = session.cluster.observed_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        raise UsageError(
+            f"--changed-since {request.since and request.since.text} is after the cluster was observed, at {seen}",
+            "Give a moment before that, or 2h.",
+        )
     reach = opening.reach(request.source, request.options, session.cluster.identity.context)
     if session.profile:  # a command of awscli that is proposed leads to the account that was asked
         reach = replace(reach, aws=("--profile", session.profile))
@@ -89,14 +95,6 @@ def earlier(question: Question, around: Surroundings) -> Earlier | None:
     return options.earlier(request.earlier, UPGRADE_CHECK, NAME, around, made)
 
 
-def _ahead(request: Request, session: ClusterSession) -> UsageError:
-    given = request.since.text if request.since is not None else ""
-    seen = session.cluster.observed_at.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return UsageError(
-        f"--changed-since {given} is after the cluster was observed, at {seen}", "Give a moment before that, or 2h."
-    )
-
-
 def _refresh(session: ClusterSession, around: Surroundings) -> None:
     """
     Raises:
@@ -112,3 +110,76 @@ def _refresh(session: ClusterSession, around: Surroundings) -> None:
         return
     around.note("EKS refreshes its insights, which takes some minutes …")
     around.note(refreshed(of, around.now, around.sleep))
+
+
+def tables_of(request: Request) -> Tables:
+    from kubectl_eksdoc.amazon.upgrades.tables import Tables
+
+    if not request.tables:
+        return Tables()
+    from kubectl_eksdoc.host.tables import read_tables
+
+    return read_tables(request.tables)
+
+
+# Manifests without a cluster. It imports only what judges them, as a gate in CI has to be fast.
+
+
+def judged_files(request: Request, around: Surroundings) -> Answer:
+    """
+    Raises:
+        UsageError: a file is not there, no way leads to the target, or there is no such output format.
+        SuppressionsError: what --suppressions names cannot be used.
+    """
+    from kubectl_eksdoc.amazon.upgrades.path import NoPath
+    from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+    from kubectl_eksdoc.check.checks.apis import CHECKS
+    from kubectl_eksdoc.check.facts import CheckFacts
+    from kubectl_eksdoc.check.plan import Wish, plan_check
+    from kubectl_eksdoc.check.way import Here, way
+    from kubectl_eksdoc.host.manifest_files import read_manifests
+    from kubectl_eksdoc.host.suppressions import read_suppressions
+    from kubectl_eksdoc.model.api_usage import ApiTold
+    from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
+    from kubectl_eksdoc.model.codes import Code
+    from kubectl_eksdoc.model.commands import Reach
+    from kubectl_eksdoc.model.findings import Severity
+    from kubectl_eksdoc.render.check.report import CheckReport
+    from kubectl_eksdoc.render.identity import identity_line
+
+    code = Code.of("api-in-manifest")
+    options, begin = request.options, request.since_version
+    assert begin is not None
+    CheckReport.check(options.output)
+    found = way(Here(begin, "as --from says"), request.target)
+    if isinstance(found, NoPath):
+        raise UsageError(f"there is no way to the target: {found.why}", "Give --from and --target.")
+    suppressions = read_suppressions(request.suppressions, (code.name,)) if request.suppressions else ()
+    cluster = Cluster(Identity(), Source.FILE, around.now())
+    facts = CheckFacts.of_files(cluster, found, ApiTold(manifests=read_manifests(request.files)))
+    wish = Wish(
+        frozenset({code.name}),
+        fail_on=Severity(request.fail_on),
+        suppressions=suppressions,
+        accepted=frozenset(request.accepted),
+        tables=tables_of(request),
+    )
+    rows = ("--tables", request.tables) if request.tables else ()
+    alone = ("--from", in_words(found.now), "--target", in_words(found.target), *rows)
+    plan = plan_check(facts, [check for check in CHECKS if code in check.codes], wish, Reach(ours=alone))
+    around.note(identity_line(cluster, around.now()))
+    report = CheckReport(plan, request.given)
+    return Answer(looks.answered(report, options, around), opening.of(plan.outcome.status))
+
+
+def shown_tables(options: GlobalOptions, words: Sequence[str], around: Surroundings) -> Answer:
+    """
+    Raises:
+        UsageError: it is asked for in another form than a table.
+    """
+    from kubectl_eksdoc.check.tables import tables
+    from kubectl_eksdoc.render.check.report import TablesReport
+
+    if words:
+        raise UsageError(f"{words[0]!r} is not understood: --tables shows all of them", "Name nothing.")
+    return Answer(looks.answered(TablesReport(tables(), around.now().date()), options, around))

@@ -1,19 +1,71 @@
-"""What was asked of ``check``."""
+"""What was asked of ``check``, which checks that are, and since when."""
 
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli.check.since_values import Since
+from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, since_from, without_from
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
-if TYPE_CHECKING:  # help must not pay for facts
+if TYPE_CHECKING:  # help must not pay for facts and checks
+    from kubectl_eksdoc.check.checking import Check
     from kubectl_eksdoc.model.versions import Version
+
+# ``--changed-since``: a moment, or a time before the observation.
+
+
+_MOMENT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+_DAYS = re.compile(r"([0-9]{1,3})d\Z")
+_LONGEST = timedelta(days=366)
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """One of `at` and `before` is None. `text`: as it was given."""
+
+    text: str
+    at: datetime | None = None
+    before: timedelta | None = None
+
+
+def since(text: str) -> Since:
+    """``2h``, ``90m``, ``3d``, or RFC 3339 with its zone."""
+    if _MOMENT.fullmatch(text):
+        try:
+            return Since(text, at=datetime.fromisoformat(_plain(text)).astimezone(timezone.utc))
+        except (ValueError, OverflowError) as error:
+            raise argparse.ArgumentTypeError(f"{text!r} is no moment: {error}") from error
+    days = _DAYS.match(text)
+    try:
+        length = timedelta(days=int(days.group(1))) if days else timedelta(seconds=values.seconds(text))
+    except (argparse.ArgumentTypeError, OverflowError):
+        length = timedelta(0)
+    if not timedelta(0) < length <= _LONGEST:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time; write 2h, 90m, 3d, or 2026-11-20T08:00:00Z")
+    return Since(text, before=length)
+
+
+def _plain(text: str) -> str:
+    """As Python 3.10 reads it: no Z, and at most six digits of a second."""
+    whole = text.upper().replace("Z", "+00:00")
+    return re.sub(r"\.([0-9]+)", lambda match: f".{match.group(1)[:6]:0<6}", whole)
+
+
+def moment(given: Since | None, observed: datetime) -> datetime | None:
+    """None where nothing was given."""
+    if given is None:
+        return None
+    return given.at if given.before is None else observed - given.before
+
 
 NAME = "check"
 GATES = ("before-control-plane", "before-nodes", "after")
@@ -146,3 +198,13 @@ def _of_files_alone(args: argparse.Namespace, files: Sequence[str], several: boo
         )
     if args.only and args.only != (_OF_FILES,):
         raise UsageError(f"--from judges manifests alone: that is {_OF_FILES}", "Leave --only out.")
+
+
+def chosen_from(args: argparse.Namespace) -> tuple[Check, ...]:
+    """Which checks are made."""
+    from kubectl_eksdoc.check.areas import Gate
+    from kubectl_eksdoc.check.registry import chosen
+    from kubectl_eksdoc.check.symptoms import Symptom, codes_of
+
+    codes = codes_of(Symptom(args.symptom)) if args.symptom else args.only
+    return chosen(codes, Gate(args.gate) if args.gate else None, without_from(args))
