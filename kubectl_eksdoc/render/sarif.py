@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from kubectl_eksdoc.model.codes import Code
@@ -41,18 +41,7 @@ FILE = "File"
 _MOST_LINES = 10**9
 
 
-class Judgement(Protocol):
-    """A report with findings."""
-
-    @property
-    def tool_version(self) -> str: ...
-
-    @property
-    def findings(self) -> Sequence[Finding]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Details:
+class Details(NamedTuple):
     """What a report says in its run besides findings: `of` what is its id; `codes` that were looked for; `suppressed`
     findings; `about`: properties of a finding; `invocations` and `properties` of the run."""
 
@@ -60,8 +49,8 @@ class Details:
     codes: Iterable[Code] = ()
     suppressed: Sequence[tuple[Finding, Suppression]] = ()
     about: Callable[[Finding], Fields] | None = None
-    invocations: list[Json] = field(default_factory=list)
-    properties: Fields = field(default_factory=dict)
+    invocations: Sequence[Json] = ()
+    properties: Fields | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +59,7 @@ class Sarif:
 
     details: Callable[[Any], Details]
 
-    def write(self, report: Judgement, look: Look) -> str:
+    def write(self, report: Any, look: Look) -> str:
         details = self.details(report)
         told = [*((each, None) for each in report.findings), *details.suppressed]
         codes = {each.name: each for each in (*details.codes, *(each.code for each, _ in told))}
@@ -90,7 +79,7 @@ class Sarif:
         run: Fields = {
             "tool": {"driver": {"name": "kubectl-eksdoc", "version": report.tool_version, "rules": rules}},
             "automationDetails": {"id": f"{details.of}/"},
-            **({"invocations": details.invocations} if details.invocations else {}),
+            **({"invocations": [*details.invocations]} if details.invocations else {}),
             "columnKind": "unicodeCodePoints",
             "results": results,
             **({"properties": details.properties} if details.properties else {}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
@@ -24,40 +24,18 @@ if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.session.session import ClusterSession
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """`checks` are those that are made. Since when changes are told depends on when the cluster was observed, so that
-    `wish` does not say it yet."""
+def answered(
+    request: Request, checks: Sequence[Check], wish: Wish, around: Surroundings
+) -> tuple[ClusterSession, CheckPlan]:
+    """Since when changes are told depends on when the cluster was observed, so that `wish` does not say it yet.
 
-    request: Request
-    checks: Sequence[Check]
-    wish: Wish
-
-    def of_snapshot(self, source: SourceChoice) -> Question:
-        """The same asked of what was read earlier. What changed before that is not compared, and EKS has nothing to
-        look at anew.
-
-        Raises:
-            UsageError: manifests are on standard input, which is read once.
-        """
-        if STDIN in self.request.files:
-            raise UsageError(
-                "the manifests on standard input are read once, and here they are judged twice",
-                "Save them to a file, and name it with -f.",
-            )
-        return replace(self, request=replace(self.request, source=source, since=None, refresh=False))
-
-
-def answered(question: Question, around: Surroundings) -> tuple[ClusterSession, CheckPlan]:
-    """
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
     from kubectl_eksdoc.check.read import CheckInput, look, needs_for
     from kubectl_eksdoc.cli.dns.request import measured_on
 
-    request = question.request
-    needs = needs_for(question.checks, request.since is not None, not request.no_aws)
+    needs = needs_for(checks, request.since is not None, not request.no_aws)
     session = opening.opened(request, around, needs)
     if request.refresh:
         _refresh(session, around)
@@ -72,12 +50,13 @@ def answered(question: Question, around: Surroundings) -> tuple[ClusterSession, 
     if session.profile:  # a command of awscli that is proposed leads to the account that was asked
         reach = replace(reach, aws=("--profile", session.profile))
     beside = CheckInput(request.files, measured_on(around), permissions.PROXY.name not in request.without)
-    wish = replace(question.wish, since=since)
-    return session, look(session, request.target, question.checks, wish, reach, beside)
+    wish = replace(wish, since=since)
+    return session, look(session, request.target, checks, wish, reach, beside)
 
 
-def earlier(question: Question, around: Surroundings) -> Earlier | None:
-    """What --since names: a check that was saved, or the same one of what was read earlier; None without it.
+def earlier(request: Request, checks: Sequence[Check], wish: Wish, around: Surroundings) -> Earlier | None:
+    """What --since names: a check that was saved, or the same one of what was read earlier, where what changed before
+    is not compared, and EKS has nothing to look at anew; None without it.
 
     Raises:
         BaselineError: it is neither.
@@ -86,10 +65,13 @@ def earlier(question: Question, around: Surroundings) -> Earlier | None:
     from kubectl_eksdoc.check.against import as_earlier
     from kubectl_eksdoc.model.documents import UPGRADE_CHECK
 
-    request = question.request
-
     def made(source: SourceChoice) -> Earlier:
-        _, plan = answered(question.of_snapshot(source), around)
+        if STDIN in request.files:
+            raise UsageError(
+                "the manifests on standard input are read once, and here they are judged twice",
+                "Save them to a file, and name it with -f.",
+            )
+        _, plan = answered(replace(request, source=source, since=None, refresh=False), checks, wish, around)
         return as_earlier(Of(request.earlier, __version__, request.given), plan)
 
     return options.earlier(request.earlier, UPGRADE_CHECK, NAME, around, made)

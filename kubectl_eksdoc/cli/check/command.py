@@ -10,7 +10,7 @@ from kubectl_eksdoc.cli import exits, opening, values
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import options as shared_options
 from kubectl_eksdoc.cli.check import inside
-from kubectl_eksdoc.cli.check.answering import Question, answered, earlier, judged_files, shown_tables, tables_of
+from kubectl_eksdoc.cli.check.answering import answered, earlier, judged_files, shown_tables, tables_of
 from kubectl_eksdoc.cli.check.request import GATES, NAME, SEVERITIES, SYMPTOMS, Request, chosen_from, since
 from kubectl_eksdoc.cli.fleet import Passed, over_fleet
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
@@ -253,10 +253,10 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroun
         return over_fleet(fleet, passed, options, around, Severity(request.fail_on))
     if wanted is not None:
         return inside.inside(request, wanted, checks, around)
-    question = Question(request, checks, _wish(request, suppressions))
-    before = earlier(question, around)
+    asked = (request, checks, _wish(request, suppressions), around)
+    before = earlier(*asked)
     try:
-        session, plan = answered(question, around)
+        session, plan = answered(*asked)
     except Forbidden as error:
         from kubectl_eksdoc.cli import rights
 

@@ -92,16 +92,16 @@ class Request:
     only: tuple[str, ...]
     fail_on: str
     accepted: tuple[str, ...]
-    files: tuple[str, ...] = ()
-    suppressions: str = ""
-    symptom: str = ""
-    since: Since | None = None
-    refresh: bool = False
-    earlier: str = ""
-    without: tuple[str, ...] = ()
-    no_aws: bool = False
-    since_version: Version | None = None
-    tables: str = ""
+    files: tuple[str, ...]
+    suppressions: str
+    symptom: str
+    since: Since | None
+    refresh: bool
+    earlier: str
+    without: tuple[str, ...]
+    no_aws: bool
+    since_version: Version | None
+    tables: str
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str], several: bool = False) -> Request:

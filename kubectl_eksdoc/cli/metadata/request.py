@@ -38,11 +38,11 @@ class Request:
     groups: tuple[str, ...]
     hops: int
     accepted: tuple[str, ...]
-    earlier: str = ""
-    assumed: Assumed | None = None
-    workload: tuple[str, str] | None = None
-    intent: Intent | None = None
-    evidence: bool = False
+    earlier: str
+    assumed: Assumed | None
+    workload: tuple[str, str] | None
+    intent: Intent | None
+    evidence: bool
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:

@@ -24,7 +24,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.addon import commands
 from kubectl_eksdoc.render.addon.update import BLANK, named, of_terraform
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Report, Section, Table
 from kubectl_eksdoc.render.result import (
@@ -171,7 +171,6 @@ class AfterReport(Report):
     def result(self) -> object:
         return AftermathResult.filled(
             self,
-            metadata=metadata(self.cluster, self),
             addons=(_addon(found, self.cluster.identity.context) for found in self.found),
             findings=(each for found in self.found for each in found.findings),
         )

@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.coredns import Report as Answers
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.placing import NotMade
 from kubectl_eksdoc.render import result
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.dns_measure.plot import by, legend, plot
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.report import Findings, Head, Points, Report, Section, Table
@@ -457,7 +457,6 @@ class MeasureResult(CommandResult):
         plan, measured = facts.plan, facts.measured
         return cls.filled(
             facts,
-            metadata=metadata(facts.cluster, facts),
             verdict=in_short(facts),
             measurement=plan,
             zones=plan.zones,

@@ -63,7 +63,7 @@ def _cards(shown: Shown, found: Sequence[Finding]) -> Iterator[Html]:
         summary = put(head, " ", el("b", about(each)), f": {cut(each.message, _LONGEST, Look())}")
         yield folded(summary, _inside(shown, each))
     for rest in counted_only:
-        yield more(rest.count, f"of {rest.code.name} that {_STATUS[rest.status]}")
+        yield more(rest.left, f"of {rest.code.name} that {_STATUS[rest.status]}")
 
 
 def _inside(shown: Shown, found: Finding) -> Html:
