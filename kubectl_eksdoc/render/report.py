@@ -48,7 +48,7 @@ class Table:
     """At most so many rows but on a wide page. `rows`: what they are of, a plural; `left_out`: how many there are
     besides; `below`: what is to be known of them, or that there are none."""
 
-    title: Title
+    title: Title | str
     table: Drawn
     rows: str = "rows"
     most: int = MOST_ROWS
@@ -60,7 +60,7 @@ class Table:
 class Points:
     """Sentences that have nothing to do with each other."""
 
-    title: Title
+    title: Title | str
     texts: Iterable[str]
 
 
@@ -79,7 +79,7 @@ class Line(NamedTuple):
 class Lines:
     """Of a text without a title, `title` is None."""
 
-    title: Title | None
+    title: Title | str | None
     lines: Sequence[Line | str]
 
 
@@ -270,12 +270,16 @@ class Markdown:
                 return []
 
 
-def _headed(title: Title | None, body: list[str]) -> list[str]:
+def _headed(title: Title | str | None, body: list[str]) -> list[str]:
     from kubectl_eksdoc.render.markdown import escape
 
     if not body:
         return []
-    return [*body, ""] if title is None else [f"### {escape(title.heading)}", "", *body, ""]
+    return (
+        [*body, ""]
+        if title is None
+        else [f"### {escape(title if isinstance(title, str) else title.heading)}", "", *body, ""]
+    )
 
 
 def _paragraphs(lines: Sequence[Line | str]) -> Iterator[str]:

@@ -69,7 +69,7 @@ class Sarif:
         results: list[Json] = []
         for each, by in told:
             seen[_identity(each)] += 1
-            result = _result(each, order, seen[_identity(each)])
+            result = _result(each, order[each.code.name], seen[_identity(each)])
             if details.about is not None:
                 result["properties"] = details.about(each)
             if by is not None:
@@ -97,16 +97,18 @@ def _rule(code: Code) -> Json:
     }
 
 
-def _result(found: Finding, order: dict[str, int], nth: int) -> Fields:
-    """`order`: of the rules; `nth` of its identity, from 1."""
+def _result(found: Finding, rule: int, nth: int) -> Fields:
+    """`rule`: which one it is; `nth` of its identity, from 1. A hash is written as GitHub does."""
+    identity = _identity(found)
+    hashed = sha256(identity.encode(errors="replace")).hexdigest()[:16]
     return {
         "ruleId": found.code.name,
-        "ruleIndex": order[found.code.name],
+        "ruleIndex": rule,
         "kind": _KINDS[found.status],
         "level": _LEVELS[found.severity] if found.status is Status.FAIL else _NO_LEVEL,
         "message": {"text": _message(found)},
         "locations": [_location(found)],
-        "partialFingerprints": {"finding/v1": _identity(found), "primaryLocationLineHash": _hash(found, nth)},
+        "partialFingerprints": {"finding/v1": identity, "primaryLocationLineHash": f"{hashed}:{nth}"},
     }
 
 
@@ -142,11 +144,6 @@ def _qualified(found: Finding) -> str:
 def _identity(found: Finding) -> str:
     """The same finding of another day has the same: figures in its message are none of it."""
     return f"{found.code.name}:{_qualified(found)}"
-
-
-def _hash(found: Finding, nth: int) -> str:
-    """As GitHub writes it: a hash, and the how manieth of its line it is."""
-    return f"{sha256(_identity(found).encode(errors='replace')).hexdigest()[:16]}:{nth}"
 
 
 def _message(found: Finding) -> str:

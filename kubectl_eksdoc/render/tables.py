@@ -148,11 +148,12 @@ class Title(NamedTuple):
         return self.head + self.rest
 
 
-def titled(title: Title, lines: Sequence[str], look: Look) -> list[str]:
-    return [look.paint(shown(title.screen, look), Tone.TITLE), *lines] if lines else []
+def titled(title: Title | str, lines: Sequence[str], look: Look) -> list[str]:
+    head = title.upper() if isinstance(title, str) else title.screen
+    return [look.paint(shown(head, look), Tone.TITLE), *lines] if lines else []
 
 
-def drawn(title: Title, drawn: Drawn, look: Look, full: bool, most: int = MOST_ROWS) -> list[str]:
+def drawn(title: Title | str, drawn: Drawn, look: Look, full: bool, most: int = MOST_ROWS) -> list[str]:
     columns, every = drawn
     kept = every if full or len(every) <= most + 1 else every[:most]
     lines = plain(columns, kept, look, indent=len(MARGIN), fit=not full)
@@ -164,7 +165,7 @@ def more(count: int, look: Look) -> list[str]:
     return [f"{MARGIN}{look.ellipsis} and {count} more (-o wide)"] if count > 0 else []
 
 
-def told(title: Title, texts: Iterable[str], look: Look) -> list[str]:
+def told(title: Title | str, texts: Iterable[str], look: Look) -> list[str]:
     lines = [line for text in texts for line in wrap(shown(f"- {text}", look), look.columns, MARGIN, MARGIN * 2)]
     return titled(title, lines, look)
 

@@ -12,7 +12,7 @@ from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.addon import apply_options
 from kubectl_eksdoc.cli.addon.forecast import is_unsure
 from kubectl_eksdoc.cli.addon.request import NAME, addon_named
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, refused_beside, since_from
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, refused_beside, since_from
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, Forbidden, UsageError
@@ -86,7 +86,7 @@ def _look_back(args: argparse.Namespace, words: Sequence[str]) -> Look:
     if args.all and args.update:
         raise UsageError("--update ID is of one add-on, and --all names every one")
     said = {"addon": addon, "all": not addon, "after": True, "update": args.update}
-    given = {name: value for name, value in said.items() if value}
+    given = non_empty(said)
     return Look(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, addon, args.update, given)
 
 
@@ -167,7 +167,7 @@ def _judge_plan(args: argparse.Namespace, words: Sequence[str]) -> Look:
         raise UsageError("--snapshot and --tf-plan both read standard input", "Give one of them as a file.")
     addon = words[0] if words else ""
     said = {"addon": addon, "strict": args.strict}
-    given = {"tf-plan": args.tf_plan} | {name: value for name, value in said.items() if value}
+    given = {"tf-plan": args.tf_plan} | non_empty(said)
     return Look(GlobalOptions.from_args(args), source, addon, args.tf_plan, given)
 
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, since_from
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, since_from
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -54,7 +54,11 @@ class Request:
             UsageError: no add-on is named, or several, or what was given does not fit together.
         """
         conflict = () if args.explain_conflict is None else _conflict(args.explain_conflict, around)
-        addon = addon_named(args, words or _addon_of(conflict))
+        if conflict and not words:
+            from kubectl_eksdoc.addon_diff.explaining import addon_in
+
+            words = [name for name in (addon_in(conflict),) if name]
+        addon = addon_named(args, words)
         of_one = {"--explain-conflict": conflict, "--manifest": args.manifest}
         for flag in (flag for flag, given in of_one.items() if given and not addon):
             raise UsageError(f"{flag} is of one add-on, and --all names every one", "Name the add-on.")
@@ -81,7 +85,7 @@ class Request:
         said = {"addon": self.addon, "all": not self.addon, "to": self.to, "configuration-values": self.values or ""}
         said |= {"each-step": self.each_step, "since-when": self.since_when, "since": self.earlier}
         said |= {"strict": self.strict, "explain-conflict": list(self.conflict), "manifest": self.manifest}
-        return {name: value for name, value in said.items() if value} | {"resolve-conflicts": self.mode}
+        return non_empty(said) | {"resolve-conflicts": self.mode}
 
 
 def _conflict(given: str, around: Surroundings) -> tuple[str, ...]:
@@ -95,9 +99,3 @@ def _conflict(given: str, around: Surroundings) -> tuple[str, ...]:
             "Give what EKS said: aws eks describe-update prints it (errors[].errorMessage).",
         )
     return found
-
-
-def _addon_of(conflict: tuple[str, ...]) -> Sequence[str]:
-    from kubectl_eksdoc.addon_diff.explaining import addon_in
-
-    return [name for name in (addon_in(conflict),) if name] if conflict else ()

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, since_from, without_from
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, since_from, without_from
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
@@ -151,24 +151,25 @@ class Request:
     @property
     def given(self) -> dict[str, object]:
         """By the names of the flags."""
-        said: dict[str, object] = {
-            "target": "" if self.target is None else str(self.target)[1:],
-            "gate": self.gate,
-            "only": list(self.only),
-            "fail-on": "" if self.fail_on == LOWEST else self.fail_on,
-            "accept-unknown": list(self.accepted),
-            "suppressions": self.suppressions,
-            "tables": self.tables,
-            "symptom": self.symptom,
-            "changed-since": "" if self.since is None else self.since.text,
-            "filename": list(self.files),
-            "refresh-insights": self.refresh,
-            "since": self.earlier,
-            "without": list(self.without),
-            "no-aws": self.no_aws,
-            "from": "" if self.since_version is None else str(self.since_version)[1:],
-        }
-        return {name: value for name, value in said.items() if value}
+        return non_empty(
+            {
+                "target": "" if self.target is None else str(self.target)[1:],
+                "gate": self.gate,
+                "only": list(self.only),
+                "fail-on": "" if self.fail_on == LOWEST else self.fail_on,
+                "accept-unknown": list(self.accepted),
+                "suppressions": self.suppressions,
+                "tables": self.tables,
+                "symptom": self.symptom,
+                "changed-since": "" if self.since is None else self.since.text,
+                "filename": list(self.files),
+                "refresh-insights": self.refresh,
+                "since": self.earlier,
+                "without": list(self.without),
+                "no-aws": self.no_aws,
+                "from": "" if self.since_version is None else str(self.since_version)[1:],
+            }
+        )
 
 
 _OF_CLUSTERS = {

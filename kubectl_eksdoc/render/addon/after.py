@@ -198,7 +198,7 @@ def _sections(found: Aftermath, context: str, full: bool) -> Iterator[Section]:
             yield Lines(title, [Line(command, whole=True), BLANK, *said])
     yield Lines(Title("Later", ": configuration values that keep it"), list(_kept(found, full)))
     behind = (text for each in found.templated if (text := _behind(each)))
-    yield Lines(Title("Pods to recreate"), [*map(_to_recreate, found.recreating), *behind])
+    yield Lines("Pods to recreate", [*map(_to_recreate, found.recreating), *behind])
     if full:
         yield from _sent(found)
 

@@ -94,7 +94,8 @@ def at_gate(plan: CheckPlan, gate: Gate | None) -> str:
 
 def causes(found: Iterable[RootCause]) -> str:
     """Of what fails, and of what is only not known."""
-    fails, unknown = figures(found)
+    every = [each.status for each in found]
+    fails, unknown = every.count(Status.FAIL), every.count(Status.UNKNOWN)
     return joined([*([counted(fails, "cause")] if fails else []), *([f"{unknown} unknown"] if unknown else [])])
 
 
@@ -109,17 +110,6 @@ def because(plan: CheckPlan, of: RootCause) -> str:
         return f"{plan.facts.eks.why} ({counted(len(of.findings), 'answer')})"
     first = of.first
     return first.message if first.subject == of.subject else f"{first.subject.kind} {first.subject}: {first.message}"
-
-
-def figures(found: Iterable[RootCause]) -> tuple[int, int]:
-    """How many fail, and how many are not known."""
-    every = [each.status for each in found]
-    return every.count(Status.FAIL), every.count(Status.UNKNOWN)
-
-
-def accepted_at(plan: CheckPlan, gate: Gate | None) -> tuple[Finding, ...]:
-    """What counts there, and may be unknown."""
-    return tuple(each for each in plan.of(gate, Status.UNKNOWN) if each.code.name in plan.wish.accepted)
 
 
 def verdict(plan: CheckPlan) -> Verdict:

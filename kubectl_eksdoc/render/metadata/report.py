@@ -30,7 +30,6 @@ from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Repo
 from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, SubjectResult, Text, Texts, UnsetType
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since.result import SinceResult
-from kubectl_eksdoc.render.tables import Title
 from kubectl_eksdoc.render.text import counted
 
 # The metadata service in sentences.
@@ -164,8 +163,8 @@ class ImdsReport(Report):
         yield since
         yield Table(causes_title(plan, groups), causes(groups, facts.intent))
         if full:
-            yield Lines(Title("Why"), list(map(sentence, groups)))
-            yield Table(Title("Nodes"), nodes_table(plan))
+            yield Lines("Why", list(map(sentence, groups)))
+            yield Table("Nodes", nodes_table(plan))
         # In short: what it says, whose nodes' doing it is, and what to do first.
         short = (
             replace(each, evidence=tuple(e for e in each.evidence if e.startswith(NODES)), remedy=each.remedy[:1])

@@ -91,13 +91,13 @@ class ActiveReport(Report):
         yield Head(in_short(self))
         if probed is None:
             yield Table(Title("Nodes", " that are alike, and which of them would be probed"), _choice(plan))
-            yield Points(Title("What would be made"), about(plan))
+            yield Points("What would be made", about(plan))
             refused = (f"{name}: {why.why}" for name, why in self.refused.items())
-            yield Points(Title("Refused by the server"), refused)
+            yield Points("Refused by the server", refused)
             return
         yield Table(Title("Nodes", ": what pods on them measured"), _nodes(plan, probed), "nodes")
         if full:
-            yield Table(Title("Requests"), _requests(probed))
+            yield Table("Requests", _requests(probed))
         yield Findings(self.findings)
 
     def result(self) -> object:

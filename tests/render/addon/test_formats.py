@@ -104,3 +104,11 @@ def test_commands_hold_in_a_shell_and_in_terraform() -> None:
     left = replace(way, cannot=plan.changes[:1])
     assert "--resolve-conflicts PRESERVE" in update_addon(plan, left)
     assert eksctl(plan, left)["addons"][0]["resolveConflicts"] == "preserve"
+
+
+def test_a_ticket_has_the_update_and_the_call_that_keeps_all_as_code() -> None:
+    text = view().render("markdown", Look())
+    assert text.startswith(f"## vpc-cni v1.19.5-eksbuild.1 → {TO} with OVERWRITE: ")
+    assert "### Fields at risk: what each way" in text and "### Findings with OVERWRITE" in text
+    code = text[text.index("### The way out") :].split("```")[1]
+    assert code.startswith("text\naws eks update-addon ") and "For a program" not in text

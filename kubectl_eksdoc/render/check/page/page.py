@@ -41,7 +41,17 @@ def page(shown: Shown, since: Since | None, look: Look) -> str:
     tool = f"kubectl eksdoc {shown.tool_version}"
     top = put(route(shown), origin(cluster, tool))
     name = f"Upgrade check of {called(cluster)}"
-    return framed(name, STYLE, top, first(shown), _sections(shown, since), f"{tool} · nothing was changed", look)
+    # Where something hurts, its likely causes come next, and not the areas.
+    areas = () if shown.plan.diagnosis is not None else (_lights(shown), _deciding(shown))
+    return framed(
+        name,
+        STYLE,
+        top,
+        lines([_answer(shown), *areas]),
+        _sections(shown, since),
+        f"{tool} · nothing was changed",
+        look,
+    )
 
 
 def _sections(shown: Shown, since: Since | None) -> Iterator[Section]:
@@ -72,12 +82,6 @@ _GATES = {
 }
 
 
-def first(shown: Shown) -> Html:
-    """Where something hurts, its likely causes come next, and not the areas."""
-    hurts = shown.plan.diagnosis is not None
-    return lines([_answer(shown), *([] if hurts else [_lights(shown), _deciding(shown)])])
-
-
 def route(shown: Shown) -> Html:
     """``1.33 → 1.34``, large."""
     way = shown.plan.facts.way
@@ -105,14 +109,14 @@ def _verdict(sign: str, tone: str, head: str, *below: str) -> Html:
 
 def _gate(shown: Shown, gate: Gate) -> Html:
     plan = shown.plan
-    found, accepted = verdict.at_gate(plan, gate), verdict.accepted_at(plan, gate)
-    fails = plan.of(gate, Status.FAIL)
+    found, fails, unknown = verdict.at_gate(plan, gate), plan.of(gate, Status.FAIL), plan.of(gate, Status.UNKNOWN)
+    accepted = sum(each.code.name in plan.wish.accepted for each in unknown)
     sign, tone = BAD if fails else OPEN if found else GOOD
-    if not found and (earlier := verdict.causes(plan.causes_of((*fails, *plan.of(gate, Status.UNKNOWN))))):
+    if not found and (earlier := verdict.causes(plan.causes_of((*fails, *unknown)))):
         found = f"{earlier} of those above"
         sign, tone = BAD if fails else OPEN
     if not found:
-        found = f"{len(accepted)} unknown, accepted" if accepted else "nothing stands against it"
+        found = f"{accepted} unknown, accepted" if accepted else "nothing stands against it"
     if gate is Gate.AFTER and plan.facts.way.steps:
         (sign, tone), found = PASSED_OVER, "judged after the last step"
     if (sign, tone) == GOOD and (slight := verdict.slight_at(plan, gate)):
