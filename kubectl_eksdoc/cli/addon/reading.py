@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.session.session import ClusterSession
 
 
-class Look(NamedTuple):
+class _Request(NamedTuple):
     """`addon` is "" for all; `of`: the id of an update, "" for the latest, or the path of a Terraform plan, ``-`` for
     standard input. `given`: by the names of the flags."""
 
@@ -67,7 +67,7 @@ def add_to(parser: Parser) -> None:
     )
 
 
-def _look_back(args: argparse.Namespace, words: Sequence[str]) -> Look:
+def _look_back(args: argparse.Namespace, words: Sequence[str]) -> _Request:
     """
     Raises:
         UsageError: no add-on is named, or several, or what was given does not fit together.
@@ -87,7 +87,7 @@ def _look_back(args: argparse.Namespace, words: Sequence[str]) -> Look:
         raise UsageError("--update ID is of one add-on, and --all names every one")
     said = {"addon": addon, "all": not addon, "after": True, "update": args.update}
     given = non_empty(said)
-    return Look(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, addon, args.update, given)
+    return _Request(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, addon, args.update, given)
 
 
 def look_back(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
@@ -117,7 +117,9 @@ def look_back(args: argparse.Namespace, words: Sequence[str], around: Surroundin
     return Answer(looks.answered(report, options, around), code)
 
 
-def _pasts(session: ClusterSession, names: Sequence[str], request: Look, around: Surroundings) -> Iterator[AddonPast]:
+def _pasts(
+    session: ClusterSession, names: Sequence[str], request: _Request, around: Surroundings
+) -> Iterator[AddonPast]:
     """Of one add-on, or of all: then what cannot be told of one is said, and takes no other with it."""
     from kubectl_eksdoc.addon_diff.read import past_of
 
@@ -146,7 +148,7 @@ _IN_THE_PLAN = {
 """Flags by their names in the arguments: what they say, the plan says."""
 
 
-def _judge_plan(args: argparse.Namespace, words: Sequence[str]) -> Look:
+def _judge_plan(args: argparse.Namespace, words: Sequence[str]) -> _Request:
     """
     Raises:
         UsageError: what was given does not fit together.
@@ -168,7 +170,7 @@ def _judge_plan(args: argparse.Namespace, words: Sequence[str]) -> Look:
     addon = words[0] if words else ""
     said = {"addon": addon, "strict": args.strict}
     given = {"tf-plan": args.tf_plan} | non_empty(said)
-    return Look(GlobalOptions.from_args(args), source, addon, args.tf_plan, given)
+    return _Request(GlobalOptions.from_args(args), source, addon, args.tf_plan, given)
 
 
 def judge_plan(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
