@@ -41,7 +41,7 @@ FILE = "File"
 _MOST_LINES = 10**9
 
 
-class Details(NamedTuple):
+class SarifDetails(NamedTuple):
     """What a report says in its run besides findings: `of` what is its id; `codes` that were looked for; `suppressed`
     findings; `about`: properties of a finding; `invocations` and `properties` of the run."""
 
@@ -57,7 +57,7 @@ class Details(NamedTuple):
 class Sarif:
     """`details`: of a report."""
 
-    details: Callable[[Any], Details]
+    details: Callable[[Any], SarifDetails]
 
     def write(self, report: Any, look: Look) -> str:
         details = self.details(report)

@@ -35,7 +35,7 @@ from kubectl_eksdoc.render.report import (
     Section,
     Table,
 )
-from kubectl_eksdoc.render.sarif import Details, Sarif
+from kubectl_eksdoc.render.sarif import Sarif, SarifDetails
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.tables import MARGIN, Column, Title, plain, titled
 from kubectl_eksdoc.render.text import age, between, counted, cut, rfc3339, shown, wrap
@@ -168,10 +168,10 @@ class CheckReport(Report):
             [(each, by) for each, by in self.suppressed if each.code == code],
         )
 
-    def details(self) -> Details:
+    def details(self) -> SarifDetails:
         plan, who = self.plan, self.cluster.identity
         gate_of = verdict.gates(plan)
-        return Details(
+        return SarifDetails(
             f"eksdoc-check/{who.cluster or 'unknown'}",
             (code for each in plan.judged for code in each.check.codes if plan.wish.asks(each.check, code)),
             self.suppressed,
