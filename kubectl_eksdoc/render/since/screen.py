@@ -7,7 +7,6 @@ from datetime import datetime
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.baseline.changes import Became, FindingSince, Since, outline_of
-from kubectl_eksdoc.model.earlier import FindingOutline
 from kubectl_eksdoc.model.findings import Finding, Status
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.look import Tone
@@ -35,7 +34,10 @@ _MOST_OPTIONS = 5
 def title(since: Since, observed: datetime) -> str:
     """``Since 2026-11-19T08:51:00Z (24h before, old.json)``."""
     then = since.earlier.observed_at
-    return f"Since {rfc3339(then)} ({_apart(then, observed)}, {since.earlier.file})"
+    passed = between(then, observed)
+    apart = f"{age(abs(passed))} {'before' if passed.total_seconds() > 0 else 'later'}"
+    same = rfc3339(then) == rfc3339(observed)
+    return f"Since {rfc3339(then)} ({'the same time' if same else apart}, {since.earlier.file})"
 
 
 def counts(since: Since) -> str:
@@ -64,7 +66,8 @@ def told(change: FindingSince) -> str:
     """``new high: Deployment shop/web: … [code]``, with what it was."""
     said = change.either
     head = f"{WORDS[change.became]}{_how(change)}, {_grade(change)}: {said.subject.kind} {said.subject}: {said.message}"
-    return f"{head} [{said.code}]{_because(change)}"
+    why = change.why and (f" ({change.why})" if change.now is None else f" (it could not be found then: {change.why})")
+    return f"{head} [{said.code}]{why}"
 
 
 def marking(since: Since | None) -> Mark:
@@ -83,14 +86,13 @@ def marking(since: Since | None) -> Mark:
 def _how(change: FindingSince) -> str:
     """``: worse``, ``: was unknown``; "" where the word says it all."""
     if change.became is Became.NEW and change.before is not None:
-        return f": was {_status(change.before)}"
+        return f": was {_WAS[change.before.status]}"
     if change.became is Became.CHANGED:
         return ": counts again" if change.hidden_before else ": worse" if change.worse else ": better"
     return ""
 
 
-def _status(said: FindingOutline) -> str:
-    return {Status.FAIL: "failing", Status.UNKNOWN: "unknown", Status.PASS: "passing"}[said.status]
+_WAS = {Status.FAIL: "failing", Status.UNKNOWN: "unknown", Status.PASS: "passing"}
 
 
 def _grade(change: FindingSince) -> str:
@@ -99,19 +101,6 @@ def _grade(change: FindingSince) -> str:
     if before is None or now is None or before.severity is now.severity:
         return change.either.severity.value
     return f"{before.severity.value} → {now.severity.value}"
-
-
-def _because(change: FindingSince) -> str:
-    if not change.why:
-        return ""
-    return f" ({change.why})" if change.now is None else f" (it could not be found then: {change.why})"
-
-
-def _apart(then: datetime, observed: datetime) -> str:
-    passed = between(then, observed)
-    if rfc3339(then) == rfc3339(observed):
-        return "the same time"
-    return f"{age(abs(passed))} {'before' if passed.total_seconds() > 0 else 'later'}"
 
 
 MOST = 6
