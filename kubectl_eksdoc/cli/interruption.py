@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, opening, rights, values
 from kubectl_eksdoc.cli import options as shared_options
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions, without_from
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions, non_empty, without_from
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
@@ -73,13 +73,14 @@ class Request:
     @property
     def given(self) -> dict[str, object]:
         """By the names of the flags."""
-        said: dict[str, object] = {
-            "queue": self.queue,
-            "stack-name": self.stack,
-            "accept-unknown": list(self.accepted),
-            "without": list(self.without),
-        }
-        return {name: value for name, value in said.items() if value}
+        return non_empty(
+            {
+                "queue": self.queue,
+                "stack-name": self.stack,
+                "accept-unknown": list(self.accepted),
+                "without": list(self.without),
+            }
+        )
 
 
 def queue_name(text: str) -> str:

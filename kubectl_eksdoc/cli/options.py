@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -398,6 +398,11 @@ def since_from(args: argparse.Namespace) -> str:
     if args.since == "":
         raise UsageError("--since needs the path of an answer that was saved with -o json")
     return args.since or ""
+
+
+def non_empty(said: Mapping[str, object]) -> dict[str, object]:
+    """Flags that were given, by their names."""
+    return {name: value for name, value in said.items() if value}
 
 
 def refused_beside(flag: str, since: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
@@ -17,6 +17,8 @@ from kubectl_eksdoc.render.result import (
     Texts,
     UnsetType,
 )
+
+_P = TypeVar("_P", bound=Printed)
 
 
 class ClusterResult(Printed):
@@ -82,6 +84,11 @@ def metadata(cluster: Cluster, view: Any) -> Metadata:
 
 
 class CommandResult(KindResult):
-    """Of a command about one cluster."""
+    """Of a command about one cluster: its metadata are those of the facts, if nothing else is given."""
 
     metadata: Metadata
+
+    @classmethod
+    def filled(cls: type[_P], *facts: Any, **given: object) -> _P:
+        first = given.get("metadata") or metadata(facts[0].cluster, facts[0])
+        return super().filled(*facts, **{**given, "metadata": first})

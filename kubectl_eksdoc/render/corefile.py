@@ -16,7 +16,7 @@ from kubectl_eksdoc.coredns_lameduck.file import CorefileRead
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.render.report import PLAIN, Backend, Findings, Head, Report, Section
 from kubectl_eksdoc.render.result import FindingResult, KindResult, Meta, Positive, Printed, Text, Texts
-from kubectl_eksdoc.render.sarif import Details, Sarif
+from kubectl_eksdoc.render.sarif import Sarif, SarifDetails
 from kubectl_eksdoc.render.text import joined
 
 
@@ -42,7 +42,7 @@ class CorefileReport(Report):
         return self.read.findings
 
     formats: ClassVar[Mapping[str, Backend]] = MappingProxyType(
-        {**PLAIN, "sarif": Sarif(lambda _: Details("eksdoc-corefile"))}
+        {**PLAIN, "sarif": Sarif(lambda _: SarifDetails("eksdoc-corefile"))}
     )
 
 

@@ -53,8 +53,14 @@ def lines(parts: Iterable[str]) -> Html:
 
 
 def command(line: str) -> Html:
-    """A command line that is selected as a whole by one click."""
-    return el("pre", el("code", line))
+    """A command line that is selected as a whole by one click; nothing for none."""
+    return el("pre", el("code", line)) if line else Html("")
+
+
+def bullets(texts: Iterable[str], class_: str = "") -> Html:
+    """A list; nothing where it is empty."""
+    items = [el("li", each) for each in texts]
+    return el("ul", *items, class_=class_ or False) if items else Html("")
 
 
 def folded(summary: str, *inside: str, open_: bool = False, class_: str = "") -> Html:

@@ -52,7 +52,7 @@ class Table:
     besides; `above`: a paragraph of a terminal; `below`: what is to be known of the rows, or that there are none. In a
     ticket columns called as in `names` are code, too, and with `fold` it is folded under that line."""
 
-    title: Title
+    title: Title | str
     table: Drawn
     rows: str = "rows"
     most: int = MOST_ROWS
@@ -67,7 +67,7 @@ class Table:
 class Points:
     """Sentences that have nothing to do with each other."""
 
-    title: Title
+    title: Title | str
     texts: Iterable[str]
 
 
@@ -86,7 +86,7 @@ class Line(NamedTuple):
 class Lines:
     """Of a text without a title, `title` is None; `language` of the lines that are whole."""
 
-    title: Title | None
+    title: Title | str | None
     lines: Sequence[Line | str]
     language: str = "text"
 
@@ -311,12 +311,13 @@ class Markdown:
                 return []
 
 
-def _headed(title: Title | None, body: list[str]) -> list[str]:
+def _headed(title: Title | str | None, body: list[str]) -> list[str]:
     from kubectl_eksdoc.render.markdown import escape
 
     if not body:
         return []
-    return [*body, ""] if title is None or not title.head else [f"### {escape(title.heading)}", "", *body, ""]
+    heading = title.heading if isinstance(title, Title) else title
+    return [f"### {escape(heading)}", "", *body, ""] if heading else [*body, ""]
 
 
 def _paragraphs(lines: Sequence[Line | str], language: str) -> Iterator[str]:

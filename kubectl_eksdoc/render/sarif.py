@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from kubectl_eksdoc.model.codes import Code
@@ -41,18 +41,7 @@ FILE = "File"
 _MOST_LINES = 10**9
 
 
-class Judgement(Protocol):
-    """A report with findings."""
-
-    @property
-    def tool_version(self) -> str: ...
-
-    @property
-    def findings(self) -> Sequence[Finding]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Details:
+class SarifDetails(NamedTuple):
     """What a report says in its run besides findings: `of` what is its id; `codes` that were looked for; `suppressed`
     findings; `about`: properties of a finding; `invocations` and `properties` of the run."""
 
@@ -60,17 +49,17 @@ class Details:
     codes: Iterable[Code] = ()
     suppressed: Sequence[tuple[Finding, Suppression]] = ()
     about: Callable[[Finding], Fields] | None = None
-    invocations: list[Json] = field(default_factory=list)
-    properties: Fields = field(default_factory=dict)
+    invocations: Sequence[Json] = ()
+    properties: Fields | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Sarif:
     """`details`: of a report."""
 
-    details: Callable[[Any], Details]
+    details: Callable[[Any], SarifDetails]
 
-    def write(self, report: Judgement, look: Look) -> str:
+    def write(self, report: Any, look: Look) -> str:
         details = self.details(report)
         told = [*((each, None) for each in report.findings), *details.suppressed]
         codes = {each.name: each for each in (*details.codes, *(each.code for each, _ in told))}
@@ -80,7 +69,7 @@ class Sarif:
         results: list[Json] = []
         for each, by in told:
             seen[_identity(each)] += 1
-            result = _result(each, order, seen[_identity(each)])
+            result = _result(each, order[each.code.name], seen[_identity(each)])
             if details.about is not None:
                 result["properties"] = details.about(each)
             if by is not None:
@@ -90,7 +79,7 @@ class Sarif:
         run: Fields = {
             "tool": {"driver": {"name": "kubectl-eksdoc", "version": report.tool_version, "rules": rules}},
             "automationDetails": {"id": f"{details.of}/"},
-            **({"invocations": details.invocations} if details.invocations else {}),
+            **({"invocations": [*details.invocations]} if details.invocations else {}),
             "columnKind": "unicodeCodePoints",
             "results": results,
             **({"properties": details.properties} if details.properties else {}),
@@ -108,16 +97,18 @@ def _rule(code: Code) -> Json:
     }
 
 
-def _result(found: Finding, order: dict[str, int], nth: int) -> Fields:
-    """`order`: of the rules; `nth` of its identity, from 1."""
+def _result(found: Finding, rule: int, nth: int) -> Fields:
+    """`rule`: which one it is; `nth` of its identity, from 1. A hash is written as GitHub does."""
+    identity = _identity(found)
+    hashed = sha256(identity.encode(errors="replace")).hexdigest()[:16]
     return {
         "ruleId": found.code.name,
-        "ruleIndex": order[found.code.name],
+        "ruleIndex": rule,
         "kind": _KINDS[found.status],
         "level": _LEVELS[found.severity] if found.status is Status.FAIL else _NO_LEVEL,
         "message": {"text": _message(found)},
         "locations": [_location(found)],
-        "partialFingerprints": {"finding/v1": _identity(found), "primaryLocationLineHash": _hash(found, nth)},
+        "partialFingerprints": {"finding/v1": identity, "primaryLocationLineHash": f"{hashed}:{nth}"},
     }
 
 
@@ -153,11 +144,6 @@ def _qualified(found: Finding) -> str:
 def _identity(found: Finding) -> str:
     """The same finding of another day has the same: figures in its message are none of it."""
     return f"{found.code.name}:{_qualified(found)}"
-
-
-def _hash(found: Finding, nth: int) -> str:
-    """As GitHub writes it: a hash, and the how manieth of its line it is."""
-    return f"{sha256(_identity(found).encode(errors='replace')).hexdigest()[:16]}:{nth}"
 
 
 def _message(found: Finding) -> str:

@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.snapshots import Scene, Snapshot
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.report import Head, Line, Lines, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import Count, Meta, Positive, Printed, Text
-from kubectl_eksdoc.render.tables import Column, Row, Title
+from kubectl_eksdoc.render.tables import Column, Row
 from kubectl_eksdoc.render.text import rfc3339
 
 # What is shown of a snapshot.
@@ -74,8 +74,8 @@ class SnapshotReport(Report):
         counted = [read for read in scene.reads if read.known and (read.count or full)]
         rows: list[Row] = [[read.resource.full_name, f"{read.count:,}"] for read in counted]
         columns = [Column("LIST", floor=10), Column("OBJECTS", right=True)]
-        yield Table(Title("In it"), (columns, [*rows, ["answers of AWS", f"{scene.calls:,}"]]), "lists")
-        yield Points(Title("Not in it"), (f"{what}: {why}" for what, why in self.lacking))
+        yield Table("In it", (columns, [*rows, ["answers of AWS", f"{scene.calls:,}"]]), "lists")
+        yield Points("Not in it", (f"{what}: {why}" for what, why in self.lacking))
         left_out = ("--without", ",".join(self.without)) if self.without else ()
         yield Lines(None, [Line(shell("kubectl", "eksdoc", "check", "--snapshot", self.path, *left_out), whole=True)])
 

@@ -148,13 +148,14 @@ class Title(NamedTuple):
         return self.head + self.rest
 
 
-def titled(title: Title, lines: Sequence[str], look: Look) -> list[str]:
-    head = [look.paint(shown(title.screen, look), Tone.TITLE)] if title.screen else []
+def titled(title: Title | str, lines: Sequence[str], look: Look) -> list[str]:
+    text = title.upper() if isinstance(title, str) else title.screen
+    head = [look.paint(shown(text, look), Tone.TITLE)] if text else []
     return [*head, *lines] if lines else []
 
 
 def drawn(
-    title: Title,
+    title: Title | str,
     drawn: Drawn,
     look: Look,
     full: bool,
@@ -173,7 +174,7 @@ def more(count: int, look: Look) -> list[str]:
     return [f"{MARGIN}{look.ellipsis} and {count} more (-o wide)"] if count > 0 else []
 
 
-def told(title: Title, texts: Iterable[str], look: Look) -> list[str]:
+def told(title: Title | str, texts: Iterable[str], look: Look) -> list[str]:
     lines = [line for text in texts for line in wrap(shown(f"- {text}", look), look.columns, MARGIN, MARGIN * 2)]
     return titled(title, lines, look)
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import options, values
-from kubectl_eksdoc.cli.addon import after, apply_options
+from kubectl_eksdoc.cli.addon import apply_options, reading
 from kubectl_eksdoc.cli.addon.forecast import forecast
 from kubectl_eksdoc.cli.addon.request import NAME, Request
-from kubectl_eksdoc.cli.addon.terraform import TerraformRequest, judge_plan
 from kubectl_eksdoc.cli.fleet import Passed, over_fleet
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
@@ -97,7 +96,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "standard input); ADDON: only that add-on",
     )
     options.add_since_to(parser)
-    after.add_to(parser)
+    reading.add_to(parser)
     apply_options.add_to(parser)
     fleet_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
@@ -148,12 +147,12 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     """
     fleet = fleet_options.fleet_from(args, ("after", "update", "apply", "resume", "tf_plan", "since", *_OF_ONE))
     if args.after or args.update:
-        return after.look_back(after.AfterRequest.from_args(args, words), around)
+        return reading.look_back(args, words, around)
     apply = apply_options.apply_from(args)
     if apply is not None:
         options.refused_beside("--apply", options.since_from(args))
     if args.tf_plan is not None:
-        return judge_plan(TerraformRequest.from_args(args, words), around)
+        return reading.judge_plan(args, words, around)
     request = Request.from_args(args, words, around)
     if fleet is not None:
         return over_fleet(fleet, Passed(NAME, ADDON_DIFF, request.given, named=("addon",)), request.options, around)

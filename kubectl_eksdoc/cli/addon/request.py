@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, since_from
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, since_from
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -55,7 +55,11 @@ class Request:
             UsageError: no add-on is named, or several, or what was given does not fit together.
         """
         conflict = () if args.explain_conflict is None else _conflict(args.explain_conflict, around)
-        addon = addon_named(args, words or _addon_of(conflict))
+        if conflict and not words:
+            from kubectl_eksdoc.addon_diff.explaining import addon_in
+
+            words = [name for name in (addon_in(conflict),) if name]
+        addon = addon_named(args, words)
         of_one = {"--explain-conflict": conflict, "--manifest": args.manifest, "--chart": args.chart}
         if args.manifest and args.chart:
             raise UsageError("--manifest and --chart both say what the target version applies", "Give one of them.")
@@ -86,7 +90,7 @@ class Request:
         said |= {"each-step": self.each_step, "since-when": self.since_when, "since": self.earlier}
         said |= {"strict": self.strict, "explain-conflict": list(self.conflict), "manifest": self.manifest}
         said |= {"chart": self.chart}
-        return {name: value for name, value in said.items() if value} | {"resolve-conflicts": self.mode}
+        return non_empty(said) | {"resolve-conflicts": self.mode}
 
 
 def _conflict(given: str, around: Surroundings) -> tuple[str, ...]:
@@ -100,9 +104,3 @@ def _conflict(given: str, around: Surroundings) -> tuple[str, ...]:
             "Give what EKS said: aws eks describe-update prints it (errors[].errorMessage).",
         )
     return found
-
-
-def _addon_of(conflict: tuple[str, ...]) -> Sequence[str]:
-    from kubectl_eksdoc.addon_diff.explaining import addon_in
-
-    return [name for name in (addon_in(conflict),) if name] if conflict else ()

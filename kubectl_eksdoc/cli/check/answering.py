@@ -1,77 +1,62 @@
-"""The answer of ``check`` to one question, whatever it is asked of: the cluster, or what was read of it earlier."""
+"""The answers of ``check``: of a cluster, or what was read of it earlier; of manifests alone; the tables it goes by."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli import opening, options
-from kubectl_eksdoc.cli.check import since_values
-from kubectl_eksdoc.cli.check.request import NAME, STDIN, Request
-from kubectl_eksdoc.cli.dns.request import measured_on
-from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.cli.check.request import NAME, STDIN, Request, moment
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import permissions
 from kubectl_eksdoc.session.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for plans
+    from kubectl_eksdoc.amazon.upgrades.tables import Tables
     from kubectl_eksdoc.check.checking import Check
     from kubectl_eksdoc.check.plan import CheckPlan, Wish
     from kubectl_eksdoc.model.earlier import Earlier
     from kubectl_eksdoc.session.session import ClusterSession
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """`checks` are those that are made. Since when changes are told depends on when the cluster was observed, so that
-    `wish` does not say it yet."""
+def answered(
+    request: Request, checks: Sequence[Check], wish: Wish, around: Surroundings
+) -> tuple[ClusterSession, CheckPlan]:
+    """Since when changes are told depends on when the cluster was observed, so that `wish` does not say it yet.
 
-    request: Request
-    checks: Sequence[Check]
-    wish: Wish
-
-    def of_snapshot(self, source: SourceChoice) -> Question:
-        """The same asked of what was read earlier. What changed before that is not compared, and EKS has nothing to
-        look at anew.
-
-        Raises:
-            UsageError: manifests are on standard input, which is read once.
-        """
-        if STDIN in self.request.files:
-            raise UsageError(
-                "the manifests on standard input are read once, and here they are judged twice",
-                "Save them to a file, and name it with -f.",
-            )
-        return replace(self, request=replace(self.request, source=source, since=None, refresh=False))
-
-
-def answered(question: Question, around: Surroundings) -> tuple[ClusterSession, CheckPlan]:
-    """
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
     from kubectl_eksdoc.check.read import CheckInput, look, needs_for
+    from kubectl_eksdoc.cli.dns.request import measured_on
 
-    request = question.request
-    needs = needs_for(question.checks, request.since is not None, not request.no_aws)
+    needs = needs_for(checks, request.since is not None, not request.no_aws)
     session = opening.opened(request, around, needs)
     if request.refresh:
         _refresh(session, around)
-    since = since_values.moment(request.since, session.cluster.observed_at)
+    since = moment(request.since, session.cluster.observed_at)
     if since is not None and since > session.cluster.observed_at:
-        raise _ahead(request, session)
+        seen = session.cluster.observed_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        raise UsageError(
+            f"--changed-since {request.since and request.since.text} is after the cluster was observed, at {seen}",
+            "Give a moment before that, or 2h.",
+        )
     reach = opening.reach(request.source, request.options, session.cluster.identity.context)
     if session.profile:  # a command of awscli that is proposed leads to the account that was asked
         reach = replace(reach, aws=("--profile", session.profile))
     beside = CheckInput(request.files, measured_on(around), permissions.PROXY.name not in request.without)
-    wish = replace(question.wish, since=since)
-    return session, look(session, request.target, question.checks, wish, reach, beside)
+    wish = replace(wish, since=since)
+    return session, look(session, request.target, checks, wish, reach, beside)
 
 
-def earlier(question: Question, around: Surroundings) -> Earlier | None:
-    """What --since names: a check that was saved, or the same one of what was read earlier; None without it.
+def earlier(request: Request, checks: Sequence[Check], wish: Wish, around: Surroundings) -> Earlier | None:
+    """What --since names: a check that was saved, or the same one of what was read earlier, where what changed before
+    is not compared, and EKS has nothing to look at anew; None without it.
 
     Raises:
         BaselineError: it is neither.
@@ -80,21 +65,16 @@ def earlier(question: Question, around: Surroundings) -> Earlier | None:
     from kubectl_eksdoc.check.against import as_earlier
     from kubectl_eksdoc.model.documents import UPGRADE_CHECK
 
-    request = question.request
-
     def made(source: SourceChoice) -> Earlier:
-        _, plan = answered(question.of_snapshot(source), around)
+        if STDIN in request.files:
+            raise UsageError(
+                "the manifests on standard input are read once, and here they are judged twice",
+                "Save them to a file, and name it with -f.",
+            )
+        _, plan = answered(replace(request, source=source, since=None, refresh=False), checks, wish, around)
         return as_earlier(Of(request.earlier, __version__, request.given), plan)
 
     return options.earlier(request.earlier, UPGRADE_CHECK, NAME, around, made)
-
-
-def _ahead(request: Request, session: ClusterSession) -> UsageError:
-    given = request.since.text if request.since is not None else ""
-    seen = session.cluster.observed_at.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return UsageError(
-        f"--changed-since {given} is after the cluster was observed, at {seen}", "Give a moment before that, or 2h."
-    )
 
 
 def _refresh(session: ClusterSession, around: Surroundings) -> None:
@@ -112,3 +92,76 @@ def _refresh(session: ClusterSession, around: Surroundings) -> None:
         return
     around.note("EKS refreshes its insights, which takes some minutes …")
     around.note(refreshed(of, around.now, around.sleep))
+
+
+def tables_of(request: Request) -> Tables:
+    from kubectl_eksdoc.amazon.upgrades.tables import Tables
+
+    if not request.tables:
+        return Tables()
+    from kubectl_eksdoc.host.tables import read_tables
+
+    return read_tables(request.tables)
+
+
+# Manifests without a cluster. It imports only what judges them, as a gate in CI has to be fast.
+
+
+def judged_files(request: Request, around: Surroundings) -> Answer:
+    """
+    Raises:
+        UsageError: a file is not there, no way leads to the target, or there is no such output format.
+        SuppressionsError: what --suppressions names cannot be used.
+    """
+    from kubectl_eksdoc.amazon.upgrades.path import NoPath
+    from kubectl_eksdoc.amazon.upgrades.sourced import in_words
+    from kubectl_eksdoc.check.checks.apis import CHECKS
+    from kubectl_eksdoc.check.facts import CheckFacts
+    from kubectl_eksdoc.check.plan import Wish, plan_check
+    from kubectl_eksdoc.check.way import Here, way
+    from kubectl_eksdoc.host.manifest_files import read_manifests
+    from kubectl_eksdoc.host.suppressions import read_suppressions
+    from kubectl_eksdoc.model.api_usage import ApiTold
+    from kubectl_eksdoc.model.cluster import Cluster, Identity, Source
+    from kubectl_eksdoc.model.codes import Code
+    from kubectl_eksdoc.model.commands import Reach
+    from kubectl_eksdoc.model.findings import Severity
+    from kubectl_eksdoc.render.check.report import CheckReport
+    from kubectl_eksdoc.render.identity import identity_line
+
+    code = Code.of("api-in-manifest")
+    options, begin = request.options, request.since_version
+    assert begin is not None
+    CheckReport.check(options.output)
+    found = way(Here(begin, "as --from says"), request.target)
+    if isinstance(found, NoPath):
+        raise UsageError(f"there is no way to the target: {found.why}", "Give --from and --target.")
+    suppressions = read_suppressions(request.suppressions, (code.name,)) if request.suppressions else ()
+    cluster = Cluster(Identity(), Source.FILE, around.now())
+    facts = CheckFacts.of_files(cluster, found, ApiTold(manifests=read_manifests(request.files)))
+    wish = Wish(
+        frozenset({code.name}),
+        fail_on=Severity(request.fail_on),
+        suppressions=suppressions,
+        accepted=frozenset(request.accepted),
+        tables=tables_of(request),
+    )
+    rows = ("--tables", request.tables) if request.tables else ()
+    alone = ("--from", in_words(found.now), "--target", in_words(found.target), *rows)
+    plan = plan_check(facts, [check for check in CHECKS if code in check.codes], wish, Reach(ours=alone))
+    around.note(identity_line(cluster, around.now()))
+    report = CheckReport(plan, request.given)
+    return Answer(looks.answered(report, options, around), opening.of(plan.outcome.status))
+
+
+def shown_tables(options: GlobalOptions, words: Sequence[str], around: Surroundings) -> Answer:
+    """
+    Raises:
+        UsageError: it is asked for in another form than a table.
+    """
+    from kubectl_eksdoc.check.tables import tables
+    from kubectl_eksdoc.render.check.report import TablesReport
+
+    if words:
+        raise UsageError(f"{words[0]!r} is not understood: --tables shows all of them", "Name nothing.")
+    return Answer(looks.answered(TablesReport(tables(), around.now().date()), options, around))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import exits, opening, values
 from kubectl_eksdoc.cli import fleet as fleet_options
 from kubectl_eksdoc.cli import options as shared_options
-from kubectl_eksdoc.cli.check import inside, since_values
-from kubectl_eksdoc.cli.check.request import GATES, NAME, SEVERITIES, SYMPTOMS, Request
+from kubectl_eksdoc.cli.check import inside
+from kubectl_eksdoc.cli.check.answering import answered, earlier, judged_files, shown_tables, tables_of
+from kubectl_eksdoc.cli.check.request import GATES, NAME, SEVERITIES, SYMPTOMS, Request, chosen_from, since
 from kubectl_eksdoc.cli.fleet import Passed, over_fleet
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
@@ -203,7 +204,7 @@ def _add_when_it_hurts(parser: Parser) -> None:
     )
     pain.add_argument(
         "--changed-since",
-        type=since_values.since,
+        type=since,
         default=None,
         metavar="WHEN",
         help="list changes since a time: 2h (before the observation) or 2026-11-20T08:00:00Z",
@@ -216,13 +217,9 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
     if args.tables == "":
-        from kubectl_eksdoc.cli.check.tables import shown_tables
-
         return shown_tables(GlobalOptions.from_args(args), words, around)
     if args.from_version is None:
         return _of_clusters(args, words, around)
-    from kubectl_eksdoc.cli.check.files import judged_files
-
     several = fleet_options.fleet_from(args, ("since", "in_cluster")) is not None
     return judged_files(Request.from_args(args, words, several), around)
 
@@ -233,8 +230,6 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroun
     from kubectl_eksdoc.check.against import against
     from kubectl_eksdoc.check.registry import known_codes
     from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.cli.check.answering import Question, answered, earlier
-    from kubectl_eksdoc.cli.check.choosing import chosen_from
     from kubectl_eksdoc.host.suppressions import read_suppressions
     from kubectl_eksdoc.model import documents
     from kubectl_eksdoc.model.findings import Severity
@@ -254,10 +249,10 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroun
         return over_fleet(fleet, passed, options, around, Severity(request.fail_on))
     if wanted is not None:
         return inside.inside(request, wanted, checks, around)
-    question = Question(request, checks, _wish(request, suppressions))
-    before = earlier(question, around)
+    asked = (request, checks, _wish(request, suppressions), around)
+    before = earlier(*asked)
     try:
-        session, plan = answered(question, around)
+        session, plan = answered(*asked)
     except Forbidden as error:
         from kubectl_eksdoc.cli import rights
 
@@ -274,11 +269,9 @@ def _of_clusters(args: argparse.Namespace, words: Sequence[str], around: Surroun
 
 
 def _wish(request: Request, suppressions: tuple[Suppression, ...]) -> Wish:
-    from kubectl_eksdoc.amazon.upgrades.tables import Tables
     from kubectl_eksdoc.check.areas import Gate
     from kubectl_eksdoc.check.plan import Wish
     from kubectl_eksdoc.check.symptoms import Symptom, codes_of
-    from kubectl_eksdoc.host.tables import read_tables
     from kubectl_eksdoc.model.findings import Severity
 
     symptom = Symptom(request.symptom) if request.symptom else None
@@ -290,7 +283,7 @@ def _wish(request: Request, suppressions: tuple[Suppression, ...]) -> Wish:
         symptom,
         accepted=frozenset(request.accepted),
         no_aws=request.no_aws,
-        tables=read_tables(request.tables) if request.tables else Tables(),
+        tables=tables_of(request),
         areas=request.areas,
     )
 

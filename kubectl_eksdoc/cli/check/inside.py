@@ -112,14 +112,9 @@ def from_args(args: argparse.Namespace, request: Request) -> Wanted | None:
         raise UsageError(f"{in_cluster.IN_CLUSTER} needs the live cluster and cannot be used with another source")
     if request.files:
         raise UsageError("manifests of -f are files of this machine", f"Leave -f out with {in_cluster.IN_CLUSTER}.")
-    if request.tables:
-        raise UsageError(
-            f"--tables {request.tables} is a file of this machine", f"Leave it out with {in_cluster.IN_CLUSTER}."
-        )
-    if request.earlier:
-        raise UsageError(
-            f"--since {request.earlier} is a file of this machine", f"Leave it out with {in_cluster.IN_CLUSTER}."
-        )
+    for flag, file in (("--tables", request.tables), ("--since", request.earlier)):
+        if file:
+            raise UsageError(f"{flag} {file} is a file of this machine", f"Leave it out with {in_cluster.IN_CLUSTER}.")
     if not args.schedule:
         raise UsageError("nothing says when it is to look", f'Give {_SCHEDULE} "0 6 * * *", or @daily.')
     try:

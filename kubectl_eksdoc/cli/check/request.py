@@ -1,20 +1,71 @@
-"""What was asked of ``check``."""
+"""What was asked of ``check``, which checks that are, and since when."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli.check.choosing import named_codes
-from kubectl_eksdoc.cli.check.since_values import Since
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, since_from, without_from
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, since_from, without_from
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
 
-if TYPE_CHECKING:  # help must not pay for facts
+if TYPE_CHECKING:  # help must not pay for facts and checks
+    from kubectl_eksdoc.check.checking import Check
     from kubectl_eksdoc.model.versions import Version
+
+# ``--changed-since``: a moment, or a time before the observation.
+
+
+_MOMENT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+_DAYS = re.compile(r"([0-9]{1,3})d\Z")
+_LONGEST = timedelta(days=366)
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """One of `at` and `before` is None. `text`: as it was given."""
+
+    text: str
+    at: datetime | None = None
+    before: timedelta | None = None
+
+
+def since(text: str) -> Since:
+    """``2h``, ``90m``, ``3d``, or RFC 3339 with its zone."""
+    if _MOMENT.fullmatch(text):
+        try:
+            return Since(text, at=datetime.fromisoformat(_plain(text)).astimezone(timezone.utc))
+        except (ValueError, OverflowError) as error:
+            raise argparse.ArgumentTypeError(f"{text!r} is no moment: {error}") from error
+    days = _DAYS.match(text)
+    try:
+        length = timedelta(days=int(days.group(1))) if days else timedelta(seconds=values.seconds(text))
+    except (argparse.ArgumentTypeError, OverflowError):
+        length = timedelta(0)
+    if not timedelta(0) < length <= _LONGEST:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time; write 2h, 90m, 3d, or 2026-11-20T08:00:00Z")
+    return Since(text, before=length)
+
+
+def _plain(text: str) -> str:
+    """As Python 3.10 reads it: no Z, and at most six digits of a second."""
+    whole = text.upper().replace("Z", "+00:00")
+    return re.sub(r"\.([0-9]+)", lambda match: f".{match.group(1)[:6]:0<6}", whole)
+
+
+def moment(given: Since | None, observed: datetime) -> datetime | None:
+    """None where nothing was given."""
+    if given is None:
+        return None
+    return given.at if given.before is None else observed - given.before
+
 
 NAME = "check"
 GATES = ("before-control-plane", "before-nodes", "after")
@@ -41,17 +92,17 @@ class Request:
     only: tuple[str, ...]
     fail_on: str
     accepted: tuple[str, ...]
-    files: tuple[str, ...] = ()
-    suppressions: str = ""
-    symptom: str = ""
-    since: Since | None = None
-    refresh: bool = False
-    earlier: str = ""
-    without: tuple[str, ...] = ()
-    no_aws: bool = False
-    since_version: Version | None = None
-    tables: str = ""
-    areas: tuple[str, ...] = ()
+    files: tuple[str, ...]
+    suppressions: str
+    symptom: str
+    since: Since | None
+    refresh: bool
+    earlier: str
+    without: tuple[str, ...]
+    no_aws: bool
+    since_version: Version | None
+    tables: str
+    areas: tuple[str, ...]
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str], several: bool = False) -> Request:
@@ -107,25 +158,26 @@ class Request:
     @property
     def given(self) -> dict[str, object]:
         """By the names of the flags."""
-        said: dict[str, object] = {
-            "target": "" if self.target is None else str(self.target)[1:],
-            "gate": self.gate,
-            "only": list(self.only),
-            "area": list(self.areas),
-            "fail-on": "" if self.fail_on == LOWEST else self.fail_on,
-            "accept-unknown": list(self.accepted),
-            "suppressions": self.suppressions,
-            "tables": self.tables,
-            "symptom": self.symptom,
-            "changed-since": "" if self.since is None else self.since.text,
-            "filename": list(self.files),
-            "refresh-insights": self.refresh,
-            "since": self.earlier,
-            "without": list(self.without),
-            "no-aws": self.no_aws,
-            "from": "" if self.since_version is None else str(self.since_version)[1:],
-        }
-        return {name: value for name, value in said.items() if value}
+        return non_empty(
+            {
+                "target": "" if self.target is None else str(self.target)[1:],
+                "gate": self.gate,
+                "only": list(self.only),
+                "area": list(self.areas),
+                "fail-on": "" if self.fail_on == LOWEST else self.fail_on,
+                "accept-unknown": list(self.accepted),
+                "suppressions": self.suppressions,
+                "tables": self.tables,
+                "symptom": self.symptom,
+                "changed-since": "" if self.since is None else self.since.text,
+                "filename": list(self.files),
+                "refresh-insights": self.refresh,
+                "since": self.earlier,
+                "without": list(self.without),
+                "no-aws": self.no_aws,
+                "from": "" if self.since_version is None else str(self.since_version)[1:],
+            }
+        )
 
 
 _OF_CLUSTERS = {
@@ -156,3 +208,22 @@ def _of_files_alone(args: argparse.Namespace, files: Sequence[str], several: boo
     if args.area or (args.only and args.only != (_OF_FILES,)):
         flag = "--area" if args.area else "--only"
         raise UsageError(f"--from judges manifests alone: that is {_OF_FILES}", f"Leave {flag} out.")
+
+
+def named_codes(only: Collection[str], areas: Collection[str]) -> tuple[str, ...]:
+    """The finding codes that --only and --area ask for; none where neither is given."""
+    if not areas:
+        return tuple(only)
+    from kubectl_eksdoc.check.registry import codes_of
+
+    return tuple(dict.fromkeys((*only, *codes_of(areas))))
+
+
+def chosen_from(args: argparse.Namespace) -> tuple[Check, ...]:
+    """Which checks are made."""
+    from kubectl_eksdoc.check.areas import Gate
+    from kubectl_eksdoc.check.registry import chosen
+    from kubectl_eksdoc.check.symptoms import Symptom, codes_of
+
+    codes = codes_of(Symptom(args.symptom)) if args.symptom else named_codes(args.only, args.area)
+    return chosen(codes, Gate(args.gate) if args.gate else None, without_from(args))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import opening
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, without_from
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, without_from
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.model import coredns
@@ -47,7 +47,7 @@ class Request:
     def given(self) -> dict[str, object]:
         """By the names of the flags."""
         said: dict[str, object] = {"accept-unknown": list(self.accepted), "without": list(self.without)}
-        return {name: value for name, value in said.items() if value}
+        return non_empty(said)
 
 
 # What every face of ``coredns-lameduck`` reads: the cluster, CoreDNS's objects and pods, and AWS's side of it.

@@ -43,17 +43,23 @@ def judging(request: Request, around: Surroundings) -> Answer:
         EksdocError: a file, the cluster or AWS is at fault; the error says which.
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.baseline.side import Of
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.imds_probe.fixes.chooser import offered
     from kubectl_eksdoc.imds_probe.of_pod import of_pod
-    from kubectl_eksdoc.imds_probe.plan import against
+    from kubectl_eksdoc.imds_probe.plan import against, as_earlier
     from kubectl_eksdoc.imds_probe.read import vpc_of
     from kubectl_eksdoc.render.metadata.report import ImdsReport
 
     options = request.options
     ImdsReport.check(options.output)
     scope = reading.scope(request)
-    before = _earlier(request, scope, around)
+
+    def made(source: SourceChoice) -> Earlier:
+        session, plan = answered(replace(request, source=source), scope, around)
+        return as_earlier(Of(request.earlier, __version__, request.given), session.cluster, plan)
+
+    before = shared_options.earlier(request.earlier, IMDS_PROBE, reading.NAME, around, made)
     try:
         session, plan = answered(request, scope, around)
     except Forbidden as error:
@@ -81,23 +87,6 @@ def answered(request: Request, scope: Scope, around: Surroundings) -> tuple[Clus
     cluster = scope.of(session.cluster)
     plan = plan_imds(session, request.hops, cluster, reach, request.assumed, request.intent, request.evidence)
     return session, plan
-
-
-def _earlier(request: Request, scope: Scope, around: Surroundings) -> Earlier | None:
-    """What --since names: an answer that was saved, or the same one of what was read earlier; None without it.
-
-    Raises:
-        BaselineError: it is neither.
-    """
-    from kubectl_eksdoc.baseline.side import Of
-    from kubectl_eksdoc.imds_probe.plan import as_earlier
-    from kubectl_eksdoc.model.documents import IMDS_PROBE
-
-    def made(source: SourceChoice) -> Earlier:
-        session, plan = answered(replace(request, source=source), scope, around)
-        return as_earlier(Of(request.earlier, __version__, request.given), session.cluster, plan)
-
-    return shared_options.earlier(request.earlier, IMDS_PROBE, reading.NAME, around, made)
 
 
 NAME = reading.NAME

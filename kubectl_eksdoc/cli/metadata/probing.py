@@ -12,7 +12,7 @@ from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.confirming import NODES, Given, confirm
 from kubectl_eksdoc.cli.metadata import request as reading
 from kubectl_eksdoc.cli.metadata.request import Request
-from kubectl_eksdoc.cli.options import dry_from, given_from
+from kubectl_eksdoc.cli.options import dry_from, given_from, non_empty
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, check_same, owned, tell_unread
 from kubectl_eksdoc.cli.run.allowed import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -47,15 +47,16 @@ class Active:
     @property
     def flags(self) -> dict[str, object]:
         """As they were given, by the names of the flags."""
-        said: dict[str, object] = {
-            "active": True,
-            "all-nodes": self.every,
-            "image": self.image,
-            "probe-namespace": self.namespace,
-            "wait-for": values.duration_text(self.wait_s),
-            "dry-run": self.dry,
-        }
-        return {name: value for name, value in said.items() if value}
+        return non_empty(
+            {
+                "active": True,
+                "all-nodes": self.every,
+                "image": self.image,
+                "probe-namespace": self.namespace,
+                "wait-for": values.duration_text(self.wait_s),
+                "dry-run": self.dry,
+            }
+        )
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.amazon.metadata_service import POD
 from kubectl_eksdoc.cli import opening
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, since_from
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, since_from
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.session.sources import SourceChoice
@@ -95,7 +95,7 @@ class Request:
         }
         if self.pod or self.workload:
             said["namespace"] = self.options.namespace
-        return {name: value for name, value in said.items() if value}
+        return non_empty(said)
 
 
 def _named(word: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.amazon.iam import Place
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, opted_from
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions, non_empty, opted_from
 from kubectl_eksdoc.cli.permissions import rights
 from kubectl_eksdoc.cli.permissions.rights import Grown, Invocation
 from kubectl_eksdoc.cli.rights import Places
@@ -65,14 +65,15 @@ class Request:
     @property
     def given(self) -> dict[str, object]:
         """By the names of the flags."""
-        said: dict[str, object] = {
-            "commands": list(self.typed),
-            "with": list(self.opted),
-            "journal-namespace": self.places.journal,
-            "probe-namespace": self.places.probe,
-            "karpenter-namespace": self.places.karpenter,
-        }
-        return {name: value for name, value in said.items() if value}
+        return non_empty(
+            {
+                "commands": list(self.typed),
+                "with": list(self.opted),
+                "journal-namespace": self.places.journal,
+                "probe-namespace": self.places.probe,
+                "karpenter-namespace": self.places.karpenter,
+            }
+        )
 
     @property
     def typed(self) -> tuple[str, ...]:

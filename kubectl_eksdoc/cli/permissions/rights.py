@@ -304,7 +304,7 @@ def _of_aws(command: Invocation, name: str) -> tuple[Question, ...]:
     found = rights.of_aws(name)
     if _chooses(command) and not name.endswith(IN_CLUSTER):
         from kubectl_eksdoc.check.registry import needs_of
-        from kubectl_eksdoc.cli.check.choosing import chosen_from
+        from kubectl_eksdoc.cli.check.request import chosen_from
 
         besides = rights.ASKED_OF_AWS.get(name, ()) if name in rights.BESIDES else ()
         return (*registered.asked(needs_of(chosen_from(command.args))), *besides)
@@ -321,7 +321,7 @@ def _chooses(command: Invocation) -> bool:
 def _narrowed(args: argparse.Namespace) -> tuple[Right, ...]:
     from kubectl_eksdoc.check.read import kinds_for
     from kubectl_eksdoc.check.registry import needs_of
-    from kubectl_eksdoc.cli.check.choosing import chosen_from
+    from kubectl_eksdoc.cli.check.request import chosen_from
 
     chosen = chosen_from(args)
     return registered.narrowed(kinds_for(chosen), needs_of(chosen), args.target or registered.NEXT)

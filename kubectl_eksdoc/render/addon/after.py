@@ -24,7 +24,7 @@ from kubectl_eksdoc.model.cluster import Cluster
 from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.addon import commands
 from kubectl_eksdoc.render.addon.update import BLANK, named, of_terraform
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Report, Section, Table
 from kubectl_eksdoc.render.result import (
@@ -171,7 +171,6 @@ class AfterReport(Report):
     def result(self) -> object:
         return AftermathResult.filled(
             self,
-            metadata=metadata(self.cluster, self),
             addons=(_addon(found, self.cluster.identity.context) for found in self.found),
             findings=(each for found in self.found for each in found.findings),
         )
@@ -199,7 +198,7 @@ def _sections(found: Aftermath, context: str, full: bool) -> Iterator[Section]:
             yield Lines(title, [Line(command, whole=True), BLANK, *said])
     yield Lines(Title("Later", ": configuration values that keep it"), list(_kept(found, full)))
     behind = (text for each in found.templated if (text := _behind(each)))
-    yield Lines(Title("Pods to recreate"), [*map(_to_recreate, found.recreating), *behind])
+    yield Lines("Pods to recreate", [*map(_to_recreate, found.recreating), *behind])
     if full:
         yield from _sent(found)
 

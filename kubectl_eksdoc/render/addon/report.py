@@ -33,7 +33,6 @@ from kubectl_eksdoc.render.addon.update import (
     way_out,
     written,
 )
-from kubectl_eksdoc.render.command_result import metadata
 from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Report, Section
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.tables import Title
@@ -78,7 +77,6 @@ class AddonReport(Report):
 
         return DiffResult.filled(
             self,
-            metadata=metadata(self.cluster, self),
             terraform=None,
             addons=map(made, self.plans),
             since=self.beside,
@@ -138,7 +136,6 @@ class TerraformReport(Report):
         judgement = self.judgement
         return DiffResult.filled(
             self,
-            metadata=metadata(self.cluster, self),
             terraform=DiffTerraform.filled(
                 judgement.plan,
                 version=judgement.plan.terraform,

@@ -95,7 +95,7 @@ def sections(plan: AddonPlan, full: bool, mark: Mark = unmarked) -> Iterator[Sec
     yield Findings(plan.findings, f" with {mode.value}", False, mark)
     if full:
         followers = _fields((each for each in plan.changes if not each.at_risk), mode)
-        yield Table(Title("What follows the version"), followers)
+        yield Table("What follows the version", followers)
     if plan.facts.installed:
         yield _schema(plan, full)
 

@@ -4,7 +4,7 @@ light."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.causes import AWS, DECIDING, RootCause
@@ -124,8 +124,7 @@ _PASSED_OVER = Cell("○", Tone.FAINT)
 _JOINED = "\N{NO-BREAK SPACE}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Light:
+class _Light(NamedTuple):
     """An area in which something was looked at: how many causes fail in it, are not known, and are too slight. A cause
     counts where its first finding is."""
 

@@ -30,12 +30,12 @@ def diagnosis(found: Diagnosis, full: bool) -> Iterator[Section]:
         yield Lines(None, [first._replace(tone=Tone.BAD), *rest])
     else:
         yield Lines(None, [Line(f"Nothing was found that explains {found.symptom.value}.", 0)])
-    yield Lines(Title("Next likely"), list(_next(found.suspects[1:], full)))
+    yield Lines("Next likely", list(_next(found.suspects[1:], full)))
     kept = found.unknown if full else found.unknown[:_UNKNOWN]
     title = Title(f"Not known: {counted(len(found.unknown), 'answer')}")
     yield Lines(title, [*map(_not_known, kept), *hidden(len(found.unknown) - len(kept))])
     short = bool(found.suspects) and not full
-    yield Lines(Title("Where to look next"), list(_elsewhere(found.elsewhere[:1] if short else found.elsewhere)))
+    yield Lines("Where to look next", list(_elsewhere(found.elsewhere[:1] if short else found.elsewhere)))
 
 
 def five(suspect: Suspect) -> Iterator[str]:

@@ -35,7 +35,7 @@ from kubectl_eksdoc.render.report import (
     Section,
     Table,
 )
-from kubectl_eksdoc.render.sarif import Details, Sarif
+from kubectl_eksdoc.render.sarif import Sarif, SarifDetails
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.tables import MARGIN, Column, Title, plain, titled
 from kubectl_eksdoc.render.text import age, between, counted, cut, rfc3339, shown, wrap
@@ -86,8 +86,8 @@ class CheckReport(Report):
         elif plan.diagnosis is None:
             mark = screen.marking(self.since)
             yield from (deciding(plan, mark), others(plan, mark), later(plan), blind(plan), in_line(plan))
-        yield Lines(Title("Suppressed"), list(self._suppressed(full)))
-        yield Points(Title("Suppressions that are out of date"), plan.notes)
+        yield Lines("Suppressed", list(self._suppressed(full)))
+        yield Points("Suppressions that are out of date", plan.notes)
         yield _whole_way(plan) if full else _way(plan)
         yield Foot(self._besides())
 
@@ -96,7 +96,7 @@ class CheckReport(Report):
         plan, mark = self.plan, screen.marking(self.since)
         if plan.diagnosis is None:
             yield deciding(plan, mark)
-        yield Table(Title("Areas"), areas(plan), "areas")
+        yield Table("Areas", areas(plan), "areas")
         for gate in (*Gate, None):
             found = (*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN))
             yield Findings(found, f" {verdict.before(plan, gate)}", mark=mark)
@@ -168,10 +168,10 @@ class CheckReport(Report):
             [(each, by) for each, by in self.suppressed if each.code == code],
         )
 
-    def details(self) -> Details:
+    def details(self) -> SarifDetails:
         plan, who = self.plan, self.cluster.identity
         gate_of = verdict.gates(plan)
-        return Details(
+        return SarifDetails(
             f"eksdoc-check/{who.cluster or 'unknown'}",
             (code for each in plan.judged for code in each.check.codes if plan.wish.asks(each.check, code)),
             self.suppressed,
@@ -249,7 +249,7 @@ def _whole_way(plan: CheckPlan) -> Section:
         for step in steps:
             tone = Tone.BAD if verdict.waits(plan, step) else None
             lines += [Line(f"{step.number:>3}. {_titled(plan, step)}", 2, 5, tone), *_details(step)]
-    return Lines(Title("The way"), lines)
+    return Lines("The way", lines)
 
 
 def _details(step: Step) -> Iterator[Line]:

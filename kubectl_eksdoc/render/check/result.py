@@ -10,7 +10,7 @@ from kubectl_eksdoc.check.areas import Area, Gate
 from kubectl_eksdoc.check.causes import RootCause
 from kubectl_eksdoc.check.checklist import steps
 from kubectl_eksdoc.model.asked import Confidence, Unknown
-from kubectl_eksdoc.model.findings import Severity, Status
+from kubectl_eksdoc.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.render.check.verdict import GateOf, because, gates, in_short
 from kubectl_eksdoc.render.command_result import CommandResult, metadata
 from kubectl_eksdoc.render.result import (
@@ -80,6 +80,10 @@ class _Waiting(Printed):
     status: Literal["fail", "unknown"]
     subject: SubjectResult
 
+    @classmethod
+    def of(cls, facts: Finding) -> _Waiting:
+        return cls.filled(facts, code=facts.code.name)
+
 
 class _RuleSource(Printed):
     """A document, and how sure it is."""
@@ -121,8 +125,7 @@ class _Step(Printed):
 
 
 def _step(checked: plan.CheckPlan, step: steps.Step) -> _Step:
-    waiting = (_Waiting.filled(each, code=each.code.name) for each in checked.waiting(step))
-    return _Step.filled(step, at=step.at and in_words(step.at), waits_for=waiting)
+    return _Step.filled(step, at=step.at and in_words(step.at), waits_for=checked.waiting(step))
 
 
 class _Suspect(Printed):
@@ -176,8 +179,7 @@ class _Cause(Printed):
     @classmethod
     def of(cls, facts: tuple[plan.CheckPlan, RootCause]) -> _Cause:
         checked, cause = facts
-        found = (_Waiting.filled(each, code=each.code.name) for each in cause.findings)
-        return cls.filled(cause, because=because(checked, cause), findings=found)
+        return cls.filled(cause, because=because(checked, cause))
 
 
 class _Suppressed(Printed):
@@ -235,7 +237,12 @@ class CheckResult(CommandResult):
             verdict=in_short(checked),
             way=checked.facts.way,
             aws=eks.why if isinstance(eks, Unknown) else None,
-            gates=(_gate(checked, gate) for gate in Gate),
+            gates=(
+                _AtGate.filled(
+                    gate=gate, fail=len(checked.of(gate, Status.FAIL)), unknown=len(checked.of(gate, Status.UNKNOWN))
+                )
+                for gate in Gate
+            ),
             causes=(_Cause.of((checked, each)) for each in checked.causes),
             checks=checked.judged,
             checklist=(_step(checked, each) for each in checked.checklist),
@@ -250,12 +257,6 @@ class CheckResult(CommandResult):
             ),
             findings=(_Finding.filled(each, gate=gate_of(each)) for each in checked.findings),
         )
-
-
-def _gate(checked: plan.CheckPlan, gate: Gate) -> _AtGate:
-    """Of what is severe enough."""
-    fails, unknown = (len(checked.of(gate, status)) for status in (Status.FAIL, Status.UNKNOWN))
-    return _AtGate.filled(gate=gate, fail=fails, unknown=unknown)
 
 
 def _diagnosis(told: symptoms.Diagnosis | None, gate_of: GateOf) -> _Diagnosis | None:

@@ -10,7 +10,6 @@ from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.causes import DECIDING
 from kubectl_eksdoc.check.checklist.steps import Step
 from kubectl_eksdoc.check.plan import CheckPlan
-from kubectl_eksdoc.check.symptoms import Suspect
 from kubectl_eksdoc.model.findings import Finding, Status, When
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.check import verdict
@@ -60,9 +59,8 @@ def _deciding(plan: CheckPlan) -> list[str]:
     lines: list[str] = []
     for number, each in enumerate(() if plan.diagnosis is not None else plan.causes[:DECIDING], 1):
         said = f"{SIGNS[each.status][0]} {each.severity.value}: {verdict.cause(each)}: {verdict.because(plan, each)}"
-        begin = " " * 3
         lines += [f"{number}. {escape(f'{said} ({verdict.before(plan, each.gate)}).')}", ""]
-        lines += [f"{begin}{line}" for line in (escape(each.do.text), "", *block([each.do.command]))]
+        lines += [f"   {line}" for line in (escape(each.do.text), "", *block([each.do.command]))]
         lines.append("")
     return lines
 
@@ -119,23 +117,17 @@ def _diagnosis(plan: CheckPlan, most: int) -> list[str]:
     if not found.suspects:
         lines = [escape(f"Nothing was found that explains {found.symptom.value}."), ""]
     else:
-        lines = [f"{number}. {_suspect(number, each)}" for number, each in enumerate(found.suspects[:most], 1)]
+        # Only the first is the likeliest; what is to be pasted is code.
+        lines = []
+        for number, of in enumerate(found.suspects[:most], 1):
+            first, *rest = five(of)
+            head = first if number == 1 else f"{of.what} ({of.code})"
+            said = (f"{text}{code(command)}" if command else escape(text) for text, command in map(pasted, rest))
+            lines.append(f"{number}. {'<br>'.join((escape(head), *said))}")
         lines += ["", *markdown.more(len(found.suspects) - most, "possible causes")]
     for each in found.elsewhere:
         lines.append(f"- {escape(each.text)}{f' {code(each.command)}' if each.command else ''}")
     return lines
-
-
-def _suspect(number: int, of: Suspect) -> str:
-    """Only the first is the likeliest; what is to be pasted is code."""
-    first, *rest = five(of)
-    head = first if number == 1 else f"{of.what} ({of.code})"
-    return "<br>".join((escape(head), *map(_line, rest)))
-
-
-def _line(line: str) -> str:
-    said, command = pasted(line)
-    return f"{said}{code(command)}" if command else escape(said)
 
 
 def _changes(plan: CheckPlan, most: int) -> list[str]:

@@ -131,11 +131,6 @@ def counts(plan: CheckPlan, found: Iterable[Finding]) -> tuple[int, int]:
     return fails, unknown + accepted
 
 
-def accepted_at(plan: CheckPlan, gate: Gate | None) -> tuple[Finding, ...]:
-    """What counts there, and may be unknown."""
-    return tuple(each for each in plan.of(gate, Status.UNKNOWN) if each.code.name in plan.wish.accepted)
-
-
 def verdict(plan: CheckPlan) -> Verdict:
     """Where no symptom was named: may it be gone, and what stands against it."""
     accepted = len(plan.outcome.accepted)

@@ -164,13 +164,13 @@ class LameduckReport(Report):
         """One page: what will happen, in what order to mend it, and what shows it."""
         plan = self.plan
         yield Head(verdict(plan), (what(plan),))
-        yield Points(Title("What will happen"), plan.outlook)
-        yield Lines(Title("Fix it in this order"), list(_steps(plan)))
+        yield Points("What will happen", plan.outlook)
+        yield Lines("Fix it in this order", list(_steps(plan)))
         yield None if elsewhere(plan) else _ending(plan)
-        yield Table(Title("Pods"), _pods(plan), "pods")
-        yield Table(Title("Zones"), _zones(plan.zones), "zones") if full else None
+        yield Table("Pods", _pods(plan), "pods")
+        yield Table("Zones", _zones(plan.zones), "zones") if full else None
         yield Findings(_shown(plan, full))
-        yield Points(Title("Notes"), self.cluster.notes)
+        yield Points("Notes", self.cluster.notes)
         yield Foot(_FORMATS)
 
     def result(self) -> object:

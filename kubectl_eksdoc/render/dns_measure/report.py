@@ -17,7 +17,7 @@ from kubectl_eksdoc.model.coredns import Report as Answers
 from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.placing import NotMade
 from kubectl_eksdoc.render import result
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.dns_measure.plot import by, legend, plot
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.report import Findings, Head, Points, Report, Section, Table
@@ -161,13 +161,13 @@ def _before(view: MeasureReport) -> Iterator[Section]:
         [zone.said, zone.node or Cell(f"nowhere: {zone.why_not}", Tone.FAINT)] for zone in view.plan.zones
     ]
     yield Table(Title("Zones", ", and the node from which DNS would be asked"), (columns, rows), "zones")
-    yield Points(Title("What would be made and done"), about(view.plan))
-    yield Points(Title("Refused by the server"), [f"{name}: {why.why}" for name, why in view.refused.items()])
+    yield Points("What would be made and done", about(view.plan))
+    yield Points("Refused by the server", [f"{name}: {why.why}" for name, why in view.refused.items()])
 
 
 def _after(view: MeasureReport, measured: Measured, full: bool) -> Iterator[Section | None]:
     yield Table(Title("Questions", ", by zone and server"), _counts(view))
-    yield Points(Title("Learned about the shutdown budget"), tuple(said(view.plan, measured)))
+    yield Points("Learned about the shutdown budget", tuple(said(view.plan, measured)))
     for zone in measured.zones:
         yield plot(view.plan, measured, zone)
     if any(isinstance(zone.report, Answers) for zone in measured.zones):
@@ -457,7 +457,6 @@ class MeasureResult(CommandResult):
         plan, measured = facts.plan, facts.measured
         return cls.filled(
             facts,
-            metadata=metadata(facts.cluster, facts),
             verdict=in_short(facts),
             measurement=plan,
             zones=plan.zones,

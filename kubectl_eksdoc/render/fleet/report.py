@@ -171,13 +171,13 @@ class FleetReport(Report):
         """Every cluster has its row, however many there are."""
         plan = self.plan
         yield Head(in_short(plan))
-        yield Table(Title("Clusters"), clusters(plan, full), "clusters", len(plan.rows))
-        yield Lines(Title("Not judged"), list(_reasons(plan, full)))
+        yield Table("Clusters", clusters(plan, full), "clusters", len(plan.rows))
+        yield Lines("Not judged", list(_reasons(plan, full)))
         yield Table(Title("Findings", " that clusters share"), shared(plan, full), "findings", MOST_SHARED)
         yield Table(
             Title("Rights", " that are missing in several clusters"), lacking(plan, full), "rights", MOST_SHARED
         )
-        yield Points(Title("Notes"), plan.notes)
+        yield Points("Notes", plan.notes)
         yield Foot(f"One of them alone: kubectl eksdoc {self.command} {_alone(plan)}. For a program: -o json")
 
     def result(self) -> object:

@@ -149,12 +149,12 @@ class InterruptionReport(Report):
         plan = self.plan
         yield Head(in_short(plan))
         yield Table(Title("Links", ": from EventBridge to Karpenter"), _links(plan.links))
-        yield Points(Title("Verdicts"), verdicts(plan))
+        yield Points("Verdicts", verdicts(plan))
         yield Table(Title("Spot nodes", " of Karpenter"), _nodes(plan.outage.nodes, full), "nodes")
         yield Table(Title("Who loses pods", " with one Spot node"), _losers(plan.outage.losers, full), "workloads")
-        yield Points(Title("The next interruption"), sentences(plan.outage))
+        yield Points("The next interruption", sentences(plan.outage))
         yield Findings(plan.findings)
-        yield Points(Title("Notes"), self.cluster.notes)
+        yield Points("Notes", self.cluster.notes)
         yield Foot(_PRINT if plan.missing is not None else _NOTHING)
 
     def result(self) -> object:

@@ -39,26 +39,25 @@ def causes(groups: Sequence[GroupPlan], intent: Intent | None) -> Drawn:
         Column("WILL BREAK", right=True, short="WILL"),
         Column("POSSIBLE", right=True, short="POSS."),
     ]
-    return columns, [_table_cause(group, intent) for group in groups]
+    rows: list[Row] = []
+    for group in groups:
+        alike = group.alike
+        counts = ((len(group.of(effect)), tone) for effect, tone in _COUNTED.items())
+        rows.append(
+            [
+                alike.label,
+                alike.owner.value,
+                str(len(alike.nodes)),
+                _meant(alike.now, alike.here, intent),
+                _meant(alike.next, alike.later, intent),
+                *_options(alike),
+                *(Cell(str(count or "-"), tone if count else None) for count, tone in counts),
+            ]
+        )
+    return columns, rows
 
 
-def _table_cause(group: GroupPlan, intent: Intent | None) -> Row:
-    alike = group.alike
-    tokens, hops = _options(alike)
-    counts = [len(group.of(each)) for each in (Effect.BROKEN, Effect.WILL_BREAK, Effect.POSSIBLE)]
-    return [
-        alike.label,
-        alike.owner.value,
-        str(len(alike.nodes)),
-        _meant(alike.now, alike.here, intent),
-        _meant(alike.next, alike.later, intent),
-        tokens,
-        hops,
-        *(Cell(str(count or "-"), tone if count else None) for count, tone in zip(counts, _COUNTED, strict=True)),
-    ]
-
-
-_COUNTED = (Tone.BAD, Tone.WARN, Tone.UNKNOWN)
+_COUNTED = {Effect.BROKEN: Tone.BAD, Effect.WILL_BREAK: Tone.WARN, Effect.POSSIBLE: Tone.UNKNOWN}
 
 
 def _meant(service: Service, found: Verdict, intent: Intent | None) -> Cell:
@@ -68,24 +67,20 @@ def _meant(service: Service, found: Verdict, intent: Intent | None) -> Cell:
     return Cell("as meant", Tone.GOOD) if met else cell
 
 
+def reached(reach: Reach) -> Cell:
+    return Cell("?" if reach is Reach.UNKNOWN else reach.value, _TONES[reach])
+
+
 def _verdict(reach: Reach, none: bool) -> Cell:
-    return Cell("none", Tone.FAINT) if none else Cell("?" if reach is Reach.UNKNOWN else reach.value, _TONES[reach])
+    return Cell("none", Tone.FAINT) if none else reached(reach)
 
 
-def _options(alike: NodesAlike) -> tuple[str, str]:
-    """Of now, and of the next where that is something else: ``1 → 2``."""
+def _options(alike: NodesAlike) -> list[str]:
+    """Tokens and hops of now, and of the next where that is something else: ``1 → 2``."""
     now, later = alike.now.options, alike.next.options
-    if now is None:
-        return "-", "-"
-    tokens, hops = _pair(now)
-    if not isinstance(later, MetadataOptions):
-        return tokens, hops
-    then = _pair(later)
-    return _change(tokens, then[0]), _change(hops, then[1])
-
-
-def _change(old: str, new: str) -> str:
-    return old if old == new else f"{old} → {new}"
+    old = _pair(now)
+    new = _pair(later) if now is not None and isinstance(later, MetadataOptions) else old
+    return [a if a == b else f"{a} → {b}" for a, b in zip(old, new, strict=True)]
 
 
 def _pair(options: MetadataOptions | Unknown | None) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
@@ -20,17 +20,16 @@ from kubectl_eksdoc.imds_probe.sources import NodesAlike, Service
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.model.cluster import Cluster, Source
-from kubectl_eksdoc.model.findings import Finding, Severity
+from kubectl_eksdoc.model.findings import Severity
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.probes import owner_of
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.metadata.nodes import causes, causes_title, matters, nodes_table, to_choose
 from kubectl_eksdoc.render.metadata_fix.result import FixChoice
 from kubectl_eksdoc.render.report import Findings, Foot, Head, Line, Lines, Report, Section, Table
 from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, SubjectResult, Text, Texts, UnsetType
 from kubectl_eksdoc.render.since import screen
 from kubectl_eksdoc.render.since.result import SinceResult
-from kubectl_eksdoc.render.tables import Title
 from kubectl_eksdoc.render.text import counted
 
 # The metadata service in sentences.
@@ -53,11 +52,6 @@ _DO = {
 }
 
 
-def group_name(alike: NodesAlike) -> str:
-    """``managed node group blue``."""
-    return " ".join(filter(None, (_KINDS[alike.owner], alike.name or alike.scaling_group)))
-
-
 def in_short(plan: MetadataPlan) -> str:
     """The first line."""
     if not plan.groups:
@@ -66,8 +60,7 @@ def in_short(plan: MetadataPlan) -> str:
     cut = _with(plan, Reach.CUT_OFF)
     parts = [f"Pods on {cut} of {counted(nodes, 'node')} cannot reach the instance metadata service"]
     for reach, text in ((Reach.V1_ONLY, "they are answered without a token only"), (Reach.UNKNOWN, "it is not known")):
-        count = _with(plan, reach)
-        if count:
+        if count := _with(plan, reach):
             parts.append(f"on {count} {text}")
     without = sum(len(group.alike.nodes) for group in plan.groups if group.alike.now.options is None)
     if without:
@@ -84,14 +77,12 @@ def _with(plan: MetadataPlan, reach: Reach) -> int:
 def pods(plan: MetadataPlan) -> str:
     """``2 pods are broken now, 1 will break, 31 may need it``."""
     broken, breaking, possible, _ = (sum(len(group.of(each)) for group in plan.groups) for each in Effect)
-    found = []
-    if broken:
-        found.append(f"{counted(broken, 'pod')} {'is' if broken == 1 else 'are'} broken now")
-    if breaking:
-        found.append(f"{counted(breaking, 'pod')} will break")
-    if possible:
-        found.append(f"{counted(possible, 'pod')} may need it")
-    return ", ".join(found) or _unaffected(plan)
+    found = (
+        (broken, f"{'is' if broken == 1 else 'are'} broken now"),
+        (breaking, "will break"),
+        (possible, "may need it"),
+    )
+    return ", ".join(f"{counted(count, 'pod')} {what}" for count, what in found if count) or _unaffected(plan)
 
 
 def _unaffected(plan: MetadataPlan) -> str:
@@ -108,7 +99,8 @@ def _unaffected(plan: MetadataPlan) -> str:
 def sentence(group: GroupPlan) -> str:
     """All of one group: what its pods find, whose doing that is, and what the next node brings."""
     alike = group.alike
-    head = f"{group_name(alike)} ({counted(len(alike.nodes), 'node')})"
+    name = " ".join(filter(None, (_KINDS[alike.owner], alike.name or alike.scaling_group)))
+    head = f"{name} ({counted(len(alike.nodes), 'node')})"
     if alike.now.options is None:
         return f"{head}: there is none, as {alike.now.by}."
     here = f"{head}: pods {_DO[alike.here.reach]}, as {alike.here.why}"
@@ -136,9 +128,6 @@ def _next(alike: NodesAlike) -> str:
         return "The next node will be the same."
     how = "still " if alike.later.reach is alike.here.reach else ""
     return f"On the next node they {how}{_DO[alike.later.reach]}, as {alike.later.why} ({_by(alike)})."
-
-
-_FORMATS = "Every node, and all evidence: -o wide; for a program: -o json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,28 +163,21 @@ class ImdsReport(Report):
         yield since
         yield Table(causes_title(plan, groups), causes(groups, facts.intent))
         if full:
-            yield Lines(Title("Why"), list(map(sentence, groups)))
-            yield Table(Title("Nodes"), nodes_table(plan))
-        yield Findings(found if full else _brief(found), mark=screen.marking(self.since))
+            yield Lines("Why", list(map(sentence, groups)))
+            yield Table("Nodes", nodes_table(plan))
+        # In short: what it says, whose nodes' doing it is, and what to do first.
+        short = (
+            replace(each, evidence=tuple(e for e in each.evidence if e.startswith(NODES)), remedy=each.remedy[:1])
+            for each in found
+        )
+        yield Findings(found if full else tuple(short), mark=screen.marking(self.since))
         yield from to_choose(self.offered, full, self.cluster.source is not Source.SNAPSHOT, facts.intent is not None)
-        yield Foot(_last(found))
+        passed = (each.message for each in found if each.severity is Severity.INFO)
+        said = "".join(f"{each[:1].upper()}{each[1:]}. " for each in passed)
+        yield Foot(f"{said}Every node, and all evidence: -o wide; for a program: -o json")
 
     def result(self) -> object:
         return ProbeResult.of(self)
-
-
-def _brief(found: Iterable[Finding]) -> list[Finding]:
-    """What it says, whose nodes' doing it is, and what to do first."""
-    return [
-        replace(each, evidence=tuple(line for line in each.evidence if line.startswith(NODES)), remedy=each.remedy[:1])
-        for each in found
-    ]
-
-
-def _last(found: Iterable[Finding]) -> str:
-    """What passes, and where all the rest is."""
-    passed = [each.message for each in found if each.severity is Severity.INFO]
-    return "".join(f"{each[:1].upper()}{each[1:]}. " for each in passed) + _FORMATS
 
 
 # The same as ``-o json`` and ``-o yaml`` print it. What is not known is null, and why is said beside it.
@@ -363,7 +345,6 @@ class ProbeResult(CommandResult):
         plan, choices = facts.plan, dict(facts.offered)
         return cls.filled(
             facts,
-            metadata=metadata(plan.facts.cluster, facts),
             hops=plan.hops,
             verdict=in_short(plan),
             groups=(_group(each, choices.get(each.alike, Choice())) for each in plan.groups),

@@ -18,8 +18,9 @@ from kubectl_eksdoc.model.findings import Finding
 from kubectl_eksdoc.model.metadata import Ask, Family, Seen, Step
 from kubectl_eksdoc.model.nodes import NodeOwner
 from kubectl_eksdoc.model.placing import NotMade
-from kubectl_eksdoc.render.command_result import CommandResult, metadata
+from kubectl_eksdoc.render.command_result import CommandResult
 from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.metadata.nodes import reached
 from kubectl_eksdoc.render.report import Findings, Head, Points, Report, Section, Table
 from kubectl_eksdoc.render.result import FindingResult, Meta, Positive, Printed, Text, Texts, UnsetType
 from kubectl_eksdoc.render.tables import Cell, Column, Drawn, Row, Title
@@ -39,52 +40,32 @@ _DO = (
 def in_short(report: ActiveReport) -> str:
     """The first line."""
     plan, probed = report.plan, report.probed
+    if probed is None and not plan.pods:
+        return "No node can be probed: nothing would be made."
     if probed is None:
-        return would(plan)
-    parts = []
-    for reach, what in _DO:
-        count = sum(node.v4.reach is reach for node in probed.nodes)
-        if count:
-            parts.append(f"{what} on {count}")
-    said = ", ".join(parts) or "no node could be asked"
+        return (
+            f"This would make {counted(len(plan.pods), 'pod')} on {counted(len(plan.nodes), 'node')}, and the "
+            f"ConfigMap that owns them, in namespace {plan.manner.namespace}. All of it is deleted at the end; a "
+            f"pod that is forgotten ends by itself after {plan.manner.deadline_s} s."
+        )
+    counts = ((what, sum(node.v4.reach is reach for node in probed.nodes)) for reach, what in _DO)
+    said = ", ".join(f"{what} on {count}" for what, count in counts if count) or "no node could be asked"
     ended = " It was interrupted." if probed.interrupted else ""
     return f"Measured from pods on {counted(len(probed.nodes), 'node')}: the metadata service is {said}.{ended}"
 
 
-def would(plan: ProbePlan) -> str:
-    """What would be made."""
-    if not plan.pods:
-        return "No node can be probed: nothing would be made."
-    namespace, deadline = plan.manner.namespace, plan.manner.deadline_s
-    return (
-        f"This would make {counted(len(plan.pods), 'pod')} on {counted(len(plan.nodes), 'node')}, and the ConfigMap "
-        f"that owns them, in namespace {namespace}. All of it is deleted at the end; a pod that is forgotten ends by "
-        f"itself after {deadline} s."
-    )
-
-
 def about(plan: ProbePlan) -> list[str]:
     """What somebody should know before it is made."""
-    told = [f"image: {plan.manner.image}; it needs a shell and curl"]
-    told.append("each pod asks for a token and the id of the instance, on IPv4 and IPv6; no credentials are read")
-    told.append("they are bound to their nodes past the scheduler: none is preempted for them, no autoscaler wakes up")
-    if plan.no_host:
-        told.append(f"nothing runs on the network of a node: {plan.no_host}; another one: --probe-namespace NAME")
-    if plan.stale:
-        names = ", ".join(owner.name for owner in plan.stale)
-        told.append(f"removed first, as a probe that was killed has left it: {names}")
-    if plan.others:
-        names = ", ".join(owner.name for owner in plan.others)
-        told.append(f"left alone, as another probe may be running: {names}")
-    return told
-
-
-_TONES = {
-    Reach.CUT_OFF: Tone.BAD,
-    Reach.V1_ONLY: Tone.WARN,
-    Reach.UNKNOWN: Tone.UNKNOWN,
-    Reach.REACHABLE: Tone.GOOD,
-}
+    stale, others = (", ".join(owner.name for owner in owners) for owners in (plan.stale, plan.others))
+    told = (
+        f"image: {plan.manner.image}; it needs a shell and curl",
+        "each pod asks for a token and the id of the instance, on IPv4 and IPv6; no credentials are read",
+        "they are bound to their nodes past the scheduler: none is preempted for them, no autoscaler wakes up",
+        plan.no_host and f"nothing runs on the network of a node: {plan.no_host}; another one: --probe-namespace NAME",
+        stale and f"removed first, as a probe that was killed has left it: {stale}",
+        others and f"left alone, as another probe may be running: {others}",
+    )
+    return list(filter(None, told))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +91,13 @@ class ActiveReport(Report):
         yield Head(in_short(self))
         if probed is None:
             yield Table(Title("Nodes", " that are alike, and which of them would be probed"), _choice(plan))
-            yield Points(Title("What would be made"), about(plan))
+            yield Points("What would be made", about(plan))
             refused = (f"{name}: {why.why}" for name, why in self.refused.items())
-            yield Points(Title("Refused by the server"), refused)
+            yield Points("Refused by the server", refused)
             return
         yield Table(Title("Nodes", ": what pods on them measured"), _nodes(plan, probed), "nodes")
         if full:
-            yield Table(Title("Requests"), _requests(probed))
+            yield Table("Requests", _requests(probed))
         yield Findings(self.findings)
 
     def result(self) -> object:
@@ -148,25 +129,21 @@ def _nodes(plan: ProbePlan, probed: Probed) -> Drawn:
         Column("IPV6", drop=1),
         Column("ANSWER", right=True, drop=2),
     ]
-    return columns, [_node(node, plan) for node in probed.nodes]
-
-
-def _node(node: ProbedNode, plan: ProbePlan) -> Row:
-    likes = plan.likes_of(node.node)
-    cause = "-" if node.v4.cause is Cause.NONE else node.v4.cause.value
-    return [
-        likes.group or f"({likes.owner.value})",
-        node.node,
-        _reach(node.v4.reach),
-        "?" if node.v4.cause is Cause.UNKNOWN else cause,
-        _reach(diagnosis(node.host, node.host).reach),
-        _v6(node),
-        _slowest(node.own),
-    ]
-
-
-def _reach(reach: Reach) -> Cell:
-    return Cell("?" if reach is Reach.UNKNOWN else reach.value, _TONES[reach])
+    rows: list[Row] = []
+    for node in probed.nodes:
+        likes = plan.likes_of(node.node)
+        rows.append(
+            [
+                likes.group or f"({likes.owner.value})",
+                node.node,
+                reached(node.v4.reach),
+                {Cause.NONE: "-", Cause.UNKNOWN: "?"}.get(node.v4.cause, node.v4.cause.value),
+                reached(diagnosis(node.host, node.host).reach),
+                _v6(node),
+                _slowest(node.own),
+            ]
+        )
+    return columns, rows
 
 
 def _v6(node: ProbedNode) -> Cell:
@@ -174,7 +151,7 @@ def _v6(node: ProbedNode) -> Cell:
     off = node.options is not None and not node.options.ipv6
     if node.v6.cause in (Cause.NODE, Cause.DISABLED) or (off and node.v6.reach is not Reach.REACHABLE):
         return Cell("off", Tone.FAINT)
-    return _reach(Reach.UNKNOWN if node.v6.cause is Cause.UNKNOWN else node.v6.reach)
+    return reached(Reach.UNKNOWN if node.v6.cause is Cause.UNKNOWN else node.v6.reach)
 
 
 def _slowest(answers: Answers) -> str:
@@ -344,7 +321,6 @@ class ActiveProbeResult(CommandResult):
         plan, probed = facts.plan, facts.probed
         return cls.filled(
             facts,
-            metadata=metadata(facts.cluster, facts),
             verdict=in_short(facts),
             probe=_Probe.filled(
                 plan.manner,

@@ -228,8 +228,8 @@ class PermissionsReport(Report):
             yield Lines(None, [Line(each, indent=0, hang=0)])
         every = [_command(each) for each in self.each]
         yield Table(Title("Commands", " and what each needs"), (_COMMANDS, every), "commands", _MANY_ROWS)
-        yield Lines(Title("What to do"), list(_steps(self)))
-        yield Points(Title("Opt-ins"), (*risks(self.wanted), *not_granted(self)))
+        yield Lines("What to do", list(_steps(self)))
+        yield Points("Opt-ins", (*risks(self.wanted), *not_granted(self)))
         yield Foot(_FOR_KUBECTL)
 
     def manifests(self) -> Manifests:
@@ -275,7 +275,7 @@ class HeldReport(Report):
         """What you have is counted, not listed."""
         rows = [_row(each) for each in _sorted(self) if full or each.held is not True]
         yield Head(verdict(self))
-        yield Table(Title("Rights"), (list(_COLUMNS), rows), "rights", _MANY_ROWS)
+        yield Table("Rights", (list(_COLUMNS), rows), "rights", _MANY_ROWS)
 
     def result(self) -> object:
         return PermissionResult.of(self)

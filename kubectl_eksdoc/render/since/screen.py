@@ -28,7 +28,6 @@ WORDS = {
     Became.KNOWN: "known now",
 }
 
-_STATUSES = {Status.FAIL: "failing", Status.UNKNOWN: "unknown", Status.PASS: "passing"}
 
 _MOST_OPTIONS = 5
 
@@ -38,9 +37,8 @@ def title(since: Since, observed: datetime) -> str:
     then = since.earlier.observed_at
     passed = between(then, observed)
     apart = f"{age(abs(passed))} {'before' if passed.total_seconds() > 0 else 'later'}"
-    if rfc3339(then) == rfc3339(observed):
-        apart = "the same time"
-    return f"Since {rfc3339(then)} ({apart}, {since.earlier.file})"
+    same = rfc3339(then) == rfc3339(observed)
+    return f"Since {rfc3339(then)} ({'the same time' if same else apart}, {since.earlier.file})"
 
 
 def counts(since: Since) -> str:
@@ -67,13 +65,9 @@ def remarks(since: Since, tool_version: str = __version__) -> Iterator[str]:
 
 def told(change: FindingSince) -> str:
     """``new high: Deployment shop/web: … [code]``, with what it was."""
-    said, before, now = change.either, change.before, change.now
-    grade, why = said.severity.value, ""
-    if before is not None and now is not None and before.severity is not now.severity:
-        grade = f"{before.severity.value} → {now.severity.value}"
-    if change.why:
-        why = f" ({change.why})" if now is None else f" (it could not be found then: {change.why})"
-    head = f"{WORDS[change.became]}{_how(change)}, {grade}: {said.subject.kind} {said.subject}: {said.message}"
+    said = change.either
+    head = f"{WORDS[change.became]}{_how(change)}, {_grade(change)}: {said.subject.kind} {said.subject}: {said.message}"
+    why = change.why and (f" ({change.why})" if change.now is None else f" (it could not be found then: {change.why})")
     return f"{head} [{said.code}]{why}"
 
 
@@ -93,10 +87,21 @@ def marking(since: Since | None) -> Mark:
 def _how(change: FindingSince) -> str:
     """``: worse``, ``: was unknown``; "" where the word says it all."""
     if change.became is Became.NEW and change.before is not None:
-        return f": was {_STATUSES[change.before.status]}"
+        return f": was {_WAS[change.before.status]}"
     if change.became is Became.CHANGED:
         return ": counts again" if change.hidden_before else ": worse" if change.worse else ": better"
     return ""
+
+
+_WAS = {Status.FAIL: "failing", Status.UNKNOWN: "unknown", Status.PASS: "passing"}
+
+
+def _grade(change: FindingSince) -> str:
+    """``high``, ``medium → high``."""
+    before, now = change.before, change.now
+    if before is None or now is None or before.severity is now.severity:
+        return change.either.severity.value
+    return f"{before.severity.value} → {now.severity.value}"
 
 
 MOST = 6

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.symptoms import Symptom
-from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, SYMPTOMS
-from kubectl_eksdoc.cli.check.since_values import Since, moment, since
+from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, SYMPTOMS, Since, moment, since
 from kubectl_eksdoc.model.findings import Severity
 from tests.cli.check import asked
 from tests.cli.running import Ran

@@ -112,3 +112,11 @@ def test_no_command_names_a_version_that_eks_does_not_offer(output: str) -> None
     assert "v9 with OVERWRITE: EKS does not offer it for Kubernetes 1.33" in text and "update-addon" not in text
     assert next_update(planned("vpc-cni", "v9", Mode.NONE)) == ""
     assert "update-addon" in view("vpc-cni", TO).render(output, Look(120))
+
+
+def test_a_ticket_has_the_update_and_the_call_that_keeps_all_as_code() -> None:
+    text = view().render("markdown", Look())
+    assert text.startswith(f"## vpc-cni v1.19.5-eksbuild.1 → {TO} with OVERWRITE: ")
+    assert "### Fields at risk: what each way" in text and "### Findings with OVERWRITE" in text
+    code = text[text.index("### The way out") :].split("```")[1]
+    assert code.startswith("text\naws eks update-addon ") and "For a program" not in text

@@ -95,3 +95,15 @@ def test_ascii_is_ascii() -> None:
 )
 def test_one_sentence_for_one_pod(pod: str, said: str) -> None:
     assert said in " ".join(view(pod).render("table", Look(120)).split())
+
+
+def test_a_ticket_has_the_verdict_the_causes_and_the_fixes_to_choose_from() -> None:
+    text = view().render("markdown", Look(120))
+    first, *headings = [line for line in text.splitlines() if line.startswith("#")]
+    assert first.startswith("## Pods on ")
+    assert [each.partition(":")[0] for each in headings] == [
+        "### Nodes by cause",
+        "### Findings",
+        "### What can be done",
+    ]
+    assert "To have one carried out" not in text and text.rstrip().endswith("kubectl eksdoc 0.0.0")

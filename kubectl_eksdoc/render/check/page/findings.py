@@ -4,7 +4,7 @@ is not known, and which right or fact is missing: what could not be judged is no
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kubectl_eksdoc.model.asked import Unknown
 from kubectl_eksdoc.model.codes import Code
@@ -13,7 +13,7 @@ from kubectl_eksdoc.render.check import verdict
 from kubectl_eksdoc.render.check.causes import of_aws
 from kubectl_eksdoc.render.check.page.shown import LONGEST_NAME, Light, Part, Shown, about, few
 from kubectl_eksdoc.render.drain import rows
-from kubectl_eksdoc.render.html import TONES, Html, el, folded, lines, more, put, table
+from kubectl_eksdoc.render.html import TONES, Html, bullets, el, folded, lines, more, put, table
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.pages import advice
 from kubectl_eksdoc.render.tables import SIGNS, Column, Row
@@ -57,39 +57,34 @@ def _area(shown: Shown, part: Part) -> Html:
 def _cards(shown: Shown, found: Sequence[Finding]) -> Iterator[Html]:
     kept, counted_only = few(found)
     for each in kept:
-        yield card(shown, each)
+        sign, tone = SIGNS[each.status]
+        word = "unknown" if each.status is Status.UNKNOWN else each.severity.value
+        head = el("span", f"{sign} {word}", class_=f"code {TONES[tone]}")
+        summary = put(head, " ", el("b", about(each)), f": {cut(each.message, _LONGEST, Look())}")
+        yield folded(summary, _inside(shown, each))
     for rest in counted_only:
-        yield more(rest.count, f"of {rest.code.name} that {_STATUS[rest.status]}")
-
-
-def card(shown: Shown, found: Finding) -> Html:
-    sign, tone = SIGNS[found.status]
-    word = "unknown" if found.status is Status.UNKNOWN else found.severity.value
-    summary = put(
-        el("span", f"{sign} {word}", class_=f"code {TONES[tone]}"), " ",
-        el("b", about(found)), f": {cut(found.message, _LONGEST, Look())}",
-    )  # fmt: skip
-    return folded(summary, _inside(shown, found))
+        yield more(rest.left, f"of {rest.code.name} that {_STATUS[rest.status]}")
 
 
 def _inside(shown: Shown, found: Finding) -> Html:
-    missing = el("p", "Missing: ", el("b", found.missing)) if found.missing else ""
-    remedies = [
-        advice(each.when.value, each.text, [each.command] if each.command else [])
-        for when in When
-        for each in found.remedy
-        if each.when is when
-    ]
-    head = el("p", _what_waits(shown, found), class_="soft")
-    parts = [head, *_in_full(found), missing, _held_up(shown, found), *remedies, _evidence(found)]
-    return el("div", lines(parts), id=shown.anchors.get(found, False))
-
-
-def _in_full(found: Finding) -> Iterator[Html]:
-    """What the line above had no room for."""
     name = f"{found.subject.kind} {found.subject}"
-    if len(name) > LONGEST_NAME or len(found.message) > _LONGEST:
-        yield folded("In full", el("p", f"{name}: {found.message}"))
+    too_long = len(name) > LONGEST_NAME or len(found.message) > _LONGEST  # for the line above
+    kept, left = found.evidence[:_MOST_EVIDENCE], len(found.evidence[_MOST_EVIDENCE:])
+    evidence = bullets([*kept, *([f"and {left} more (in -o json)"] if left else [])], "evidence")
+    parts = [
+        el("p", _what_waits(shown, found), class_="soft"),
+        folded("In full", el("p", f"{name}: {found.message}")) if too_long else "",
+        el("p", "Missing: ", el("b", found.missing)) if found.missing else "",
+        _held_up(shown, found),
+        *(
+            advice(each.when.value, each.text, [each.command] if each.command else [])
+            for when in When
+            for each in found.remedy
+            if each.when is when
+        ),
+        folded(f"Evidence: {counted(len(found.evidence), 'line')}", evidence),
+    ]
+    return el("div", lines(parts), id=shown.anchors.get(found, False))
 
 
 def _what_waits(shown: Shown, found: Finding) -> str:
@@ -104,23 +99,10 @@ def _what_waits(shown: Shown, found: Finding) -> str:
 
 def _held_up(shown: Shown, found: Finding) -> Html:
     """Of a finding about drains: which nodes it keeps from being emptied, as the drain's plan has it."""
-    if shown.drain is None or found.status is Status.PASS or found.code not in Code.of_area("drain"):
-        return Html("")
-    nodes = shown.drain.holds_up(found)
-    if not nodes:
-        return Html("")
+    drains = found.status is not Status.PASS and found.code in Code.of_area("drain")
+    nodes = shown.drain.holds_up(found) if drains and shown.drain is not None else ()
     link = el("a", "the replacement of the nodes", href="#drain")
-    return el("p", f"Holds up {listing(nodes, _MOST_NODES, Look())}: see ", link, ".")
-
-
-def _evidence(found: Finding) -> Html:
-    if not found.evidence:
-        return Html("")
-    kept = found.evidence[:_MOST_EVIDENCE]
-    left = len(found.evidence) - len(kept)
-    items = [*kept, *([f"and {left} more (in -o json)"] if left else [])]
-    said = f"Evidence: {counted(len(found.evidence), 'line')}"
-    return folded(said, el("ul", *(el("li", each) for each in items), class_="evidence"))
+    return el("p", f"Holds up {listing(nodes, _MOST_NODES, Look())}: see ", link, ".") if nodes else put()
 
 
 # What is not known.
@@ -134,10 +116,14 @@ _MOST_TEXTS = 3
 
 def unknown(shown: Shown) -> Html:
     """Nothing where all is known."""
-    every = [found for part in shown.worst_first for found in part.unknown]
     by_aws = of_aws(shown.plan)
     seen = frozenset(by_aws)
-    return lines([_aws(shown, by_aws), _answers(shown, [each for each in every if each not in seen]), _lists(shown)])
+    groups = _alike(found for part in shown.worst_first for found in part.unknown if found not in seen)
+    columns = [Column("MISSING"), Column("WHAT AND WHY"), Column("OF"), Column("CODE", drop=1)]
+    answers = table(columns, [_row(shown, some) for some in groups[:_MOST_ROWS]])
+    unread = [read for read in shown.plan.facts.cluster.reads if not read.known]
+    lists = folded(f"{counted(len(unread), 'kind')} not read completely", table(*rows.unread(unread)))
+    return lines([_aws(shown, by_aws), put(answers, more(sum(map(len, groups[_MOST_ROWS:])))), lists])
 
 
 def _aws(shown: Shown, found: Sequence[Finding]) -> Html:
@@ -151,18 +137,13 @@ def _aws(shown: Shown, found: Sequence[Finding]) -> Html:
     return put(said, folded(f"Unknown by that: {counted(len(found), 'answer')}", codes) if found else "")
 
 
-def _answers(shown: Shown, found: Sequence[Finding]) -> Html:
-    columns = [Column("MISSING"), Column("WHAT AND WHY"), Column("OF"), Column("CODE", drop=1)]
-    every = _alike(found)
-    rows = [_row(shown, some) for some in every[:_MOST_ROWS]]
-    return put(table(columns, rows), more(sum(map(len, every[_MOST_ROWS:]))))
-
-
-def _alike(found: Sequence[Finding]) -> list[list[Finding]]:
+def _alike(found: Iterable[Finding]) -> list[list[Finding]]:
     """What lacks the same and says the same goes together; so does what says too many different things."""
     said: dict[tuple[str, str], dict[str, list[Finding]]] = defaultdict(lambda: defaultdict(list))
     for each in found:
-        said[each.code.name, each.missing][_masked(each)].append(each)
+        # Without the subject's name, to see whether the same is said of another.
+        masked = each.message.replace(str(each.subject), "").replace(each.subject.name, "")
+        said[each.code.name, each.missing][masked].append(each)
     groups: list[list[Finding]] = []
     for texts in said.values():
         groups += texts.values() if len(texts) <= _MOST_TEXTS else [[one for some in texts.values() for one in some]]
@@ -174,18 +155,3 @@ def _row(shown: Shown, found: Sequence[Finding]) -> Row:
     others = f" and {len(found) - 1} more" if len(found) > 1 else ""
     link = el("a", first.code.name, href=f"#{shown.link(first)}")
     return [first.missing or "a fact that nothing tells", first.message, f"{about(first)}{others}", link]
-
-
-def _masked(found: Finding) -> str:
-    """The message without its subject's name, to see whether the same is said of another."""
-    return found.message.replace(str(found.subject), "").replace(found.subject.name, "")
-
-
-def _lists(shown: Shown) -> Html:
-    """Of the cluster: which could not be read."""
-    unread = [read for read in shown.plan.facts.cluster.reads if not read.known]
-    return (
-        folded(f"{counted(len(unread), 'kind')} not read completely", table(*rows.unread(unread)))
-        if unread
-        else Html("")
-    )

@@ -10,9 +10,8 @@ from kubectl_eksdoc.baseline.changes import Became, Since
 from kubectl_eksdoc.check.areas import Gate
 from kubectl_eksdoc.check.causes import DECIDING
 from kubectl_eksdoc.check.checklist.steps import Step
-from kubectl_eksdoc.check.plan import CheckPlan, Judged
-from kubectl_eksdoc.check.symptoms import Suspect
-from kubectl_eksdoc.model.findings import Finding, Status
+from kubectl_eksdoc.check.plan import CheckPlan
+from kubectl_eksdoc.model.findings import Status
 from kubectl_eksdoc.render.check import verdict
 from kubectl_eksdoc.render.check.diagnosis import five, pasted
 from kubectl_eksdoc.render.check.page.drain import drain
@@ -27,7 +26,7 @@ from kubectl_eksdoc.render.check.page.findings import (
 )
 from kubectl_eksdoc.render.check.page.shown import MOST_ALIKE, Part, Shown, about
 from kubectl_eksdoc.render.drain.rows import NONE
-from kubectl_eksdoc.render.html import Html, command, el, folded, lines, more, put, table
+from kubectl_eksdoc.render.html import Html, bullets, command, el, folded, lines, more, put, table
 from kubectl_eksdoc.render.identity import called
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.pages import STYLE as COMMON
@@ -43,7 +42,17 @@ def page(shown: Shown, since: Since | None, look: Look) -> str:
     tool = f"kubectl eksdoc {shown.tool_version}"
     top = put(route(shown), origin(cluster, tool))
     name = f"Upgrade check of {called(cluster)}"
-    return framed(name, STYLE, top, first(shown), _sections(shown, since), f"{tool} · nothing was changed", look)
+    # Where something hurts, its likely causes come next, and not the areas.
+    areas = () if shown.plan.diagnosis is not None else (_lights(shown), _deciding(shown))
+    return framed(
+        name,
+        STYLE,
+        top,
+        lines([_answer(shown), *areas]),
+        _sections(shown, since),
+        f"{tool} · nothing was changed",
+        look,
+    )
 
 
 def _sections(shown: Shown, since: Since | None) -> Iterator[Section]:
@@ -74,12 +83,6 @@ _GATES = {
 }
 
 
-def first(shown: Shown) -> Html:
-    """Where something hurts, its likely causes come next, and not the areas."""
-    hurts = shown.plan.diagnosis is not None
-    return lines([_answer(shown), *([] if hurts else [_lights(shown), _deciding(shown)])])
-
-
 def route(shown: Shown) -> Html:
     """``1.33 → 1.34``, large."""
     way = shown.plan.facts.way
@@ -92,36 +95,29 @@ def _answer(shown: Shown) -> Html:
     plan = shown.plan
     if plan.diagnosis is not None:
         return _verdict(*(BAD if plan.diagnosis.suspects else OPEN), verdict.symptom(plan.diagnosis))
-    said = verdict.verdict(plan)
+    said, fails = verdict.verdict(plan), any(plan.of(gate, Status.FAIL) for gate in Gate)
     rest = said.rest.lstrip(":; ")
     below = el("p", f"{rest[:1].upper()}{rest[1:]}{verdict.suppressed(plan)}{verdict.left_out(plan)}")
     partly = verdict.partly(plan)
     part = el("p", el("b", partly), class_="part") if partly else ""
     gates = el("ol", *(_gate(shown, gate) for gate in Gate), class_="gates") if plan.wish.whole else ""
-    return _verdict(*_standing(shown, said), said.head, below, part, gates)
+    return _verdict(*(GOOD if not said.against else BAD if fails else OPEN), said.head, below, part, gates)
 
 
 def _verdict(sign: str, tone: str, head: str, *below: str) -> Html:
     return el("div", el("strong", f"{sign} {head}"), *below, class_=f"verdict {tone}")
 
 
-def _standing(shown: Shown, verdict: verdict.Verdict) -> tuple[str, str]:
-    """The sign and the tone of the answer."""
-    if not verdict.against:
-        return GOOD
-    return BAD if any(shown.plan.of(gate, Status.FAIL) for gate in Gate) else OPEN
-
-
 def _gate(shown: Shown, gate: Gate) -> Html:
     plan = shown.plan
-    found, accepted = verdict.at_gate(plan, gate), verdict.accepted_at(plan, gate)
-    fails = plan.of(gate, Status.FAIL)
+    found, fails, unknown = verdict.at_gate(plan, gate), plan.of(gate, Status.FAIL), plan.of(gate, Status.UNKNOWN)
+    accepted = sum(each.code.name in plan.wish.accepted for each in unknown)
     sign, tone = BAD if fails else OPEN if found else GOOD
-    if not found and (earlier := verdict.causes(plan.causes_of((*fails, *plan.of(gate, Status.UNKNOWN))))):
+    if not found and (earlier := verdict.causes(plan.causes_of((*fails, *unknown)))):
         found = f"{earlier} of those above"
         sign, tone = BAD if fails else OPEN
     if not found:
-        found = f"{len(accepted)} unknown, accepted" if accepted else "nothing stands against it"
+        found = f"{accepted} unknown, accepted" if accepted else "nothing stands against it"
     if gate is Gate.AFTER and plan.facts.way.steps:
         (sign, tone), found = PASSED_OVER, "judged after the last step"
     if (sign, tone) == GOOD and (slight := verdict.slight_at(plan, gate)):
@@ -146,8 +142,7 @@ def _deciding(shown: Shown) -> Html:
 
 
 def _lights(shown: Shown) -> Html:
-    seen = [part for part in shown.parts if part.judged]
-    parts = shown.parts if shown.plan.wish.whole else seen
+    parts = [part for part in shown.parts if part.judged or shown.plan.wish.whole]
     means = [put(sign, f" {said}") for light, (sign, _, said) in LIGHTS.items() if any(p.light == light for p in parts)]
     return put(
         el("h2", "Areas", id="areas"),
@@ -174,25 +169,16 @@ def causes(plan: CheckPlan) -> Html:
     found = plan.diagnosis
     if found is None:
         return Html("")
-    cards = [_suspect(number, each) for number, each in enumerate(found.suspects[:_MOST_SHOWN], 1)]
-    where = [put(el("p", each.text), command(each.command) if each.command else "") for each in found.elsewhere]
+    cards = []
+    for number, each in enumerate(found.suspects[:_MOST_SHOWN], 1):
+        first, *rest = five(each)
+        said = (put(el("p", text.strip()) if text else "", command(line)) for text, line in map(pasted, rest))
+        head = first if number == 1 else f"{number}. {each.what} ({each.code})"
+        inside = el("div", lines(said), bullets(each.evidence, "evidence"))
+        cards.append(folded(head, inside, open_=number == 1))
+    where = [put(el("p", each.text), command(each.command)) for each in found.elsewhere]
     elsewhere = put(el("h3", "Where to look next"), el("div", *where, class_="card")) if where else ""
     return lines([*cards, elsewhere])
-
-
-def _suspect(number: int, of: Suspect) -> Html:
-    first, *rest = five(of)
-    head = first if number == 1 else f"{number}. {of.what} ({of.code})"
-    return folded(head, el("div", lines(_lines(rest)), *_evidence(of)), open_=number == 1)
-
-
-def _lines(rest: list[str]) -> Iterator[Html]:
-    for said, line in map(pasted, rest):
-        yield put(el("p", said.strip()) if said else "", command(line) if line else "")
-
-
-def _evidence(of: Suspect) -> list[Html]:
-    return [el("ul", *(el("li", each) for each in of.evidence), class_="evidence")] if of.evidence else []
 
 
 def changes(plan: CheckPlan) -> Html:
@@ -203,7 +189,7 @@ def changes(plan: CheckPlan) -> Html:
     columns = [Column("AT"), Column("SUBJECT"), Column("WHAT")]
     rows: list[Row] = [[rfc3339(e.at), f"{e.subject.kind} {e.subject}", e.what] for e in found.changes[:_MOST_SHOWN]]
     left = more(len(found.changes) - len(rows))
-    unread = el("ul", *(el("li", f"? not known: {each}") for each in found.unread)) if found.unread else ""
+    unread = bullets(f"? not known: {each}" for each in found.unread)
     return lines([table(columns, rows) or el("p", "Nothing that still shows."), left, unread])
 
 
@@ -236,38 +222,27 @@ def _step(shown: Shown, step: Step) -> Html:
 
 def _inside(shown: Shown, step: Step) -> Html:
     done = el("p", f"Done when {step.done_when}.") if step.done_when else ""
-    verify = command(step.verify) if step.verify else ""
-    forms = [
-        part for form in step.forms for part in (el("p", f"With {form.tool}: {form.text}"), command_list(form.commands))
-    ]
-    how = (command_list(step.commands), *forms)
-    return el("div", lines([el("p", f"Why: {verdict.why(step)}"), *_links(shown, step), *how, done, verify]))
+    how = [command_list(step.commands)]
+    for form in step.forms:
+        how += [el("p", f"With {form.tool}: {form.text}"), command_list(form.commands)]
+    why = el("p", f"Why: {verdict.why(step)}")
+    return el("div", lines([why, *_links(shown, step), *how, done, command(step.verify)]))
 
 
 def _links(shown: Shown, step: Step) -> Iterator[Html]:
     """To what is to be mended first, and to the drain of the nodes that it is about."""
     waiting = shown.plan.waiting(step)
     if waiting:
-        kept = [_link(shown, each) for each in waiting[:_MOST_LINKS]]
-        left = len(waiting) - len(kept)
-        more = el("li", put("and ", el("a", f"{left} more", href="#findings"))) if left else ""
-        yield put(el("p", "First fix:"), el("ul", *kept, more, class_="evidence"))
+        kept = waiting[:_MOST_LINKS]
+        links = [el("a", f"{each.code.name}: {about(each)}", href=f"#{shown.link(each)}") for each in kept]
+        if left := len(waiting) - len(kept):
+            links.append(put("and ", el("a", f"{left} more", href="#findings")))
+        yield put(el("p", "First fix:"), bullets(links, "evidence"))
     if shown.drain is not None and step.gate is Gate.BEFORE_NODES:
-        yield el("p", "What its drain would do: ", _drains(shown, step), ".")
-
-
-def _link(shown: Shown, found: Finding) -> Html:
-    return el("li", el("a", f"{found.code.name}: {about(found)}", href=f"#{shown.link(found)}"))
-
-
-def _drains(shown: Shown, step: Step) -> Html:
-    """Of its groups, or of all."""
-    links = [
-        el("a", name or "nodes without a group", href=f"#{anchor}")
-        for name, anchor in shown.group_anchors.items()
-        if name in step.about
-    ]
-    return put(*(links or [el("a", "all nodes that are behind", href="#drain")]), between=", ")
+        groups = ((name, anchor) for name, anchor in shown.group_anchors.items() if name in step.about)
+        drains = [el("a", name or "nodes without a group", href=f"#{anchor}") for name, anchor in groups]
+        every = [el("a", "all nodes that are behind", href="#drain")]
+        yield el("p", "What its drain would do: ", put(*(drains or every), between=", "), ".")
 
 
 # What an auditor wants besides: which checks were made and how each ended, what was read, what was asked for, what was
@@ -292,7 +267,7 @@ def accepted(plan: CheckPlan) -> Html:
         ]
         for each in plan.suppressed[:_MOST_SUPPRESSED]
     ]
-    notes = put(el("h3", "Out of date"), el("ul", *(el("li", each) for each in plan.notes))) if plan.notes else ""
+    notes = put(el("h3", "Out of date"), bullets(plan.notes)) if plan.notes else ""
     return lines([table(columns, rows), more(len(plan.suppressed) - len(rows)), notes])
 
 
@@ -305,15 +280,12 @@ def beside(since: Since | None) -> Html:
     if since is None:
         return put()
     said = (el("p", remark, class_="note") for remark in screen.remarks(since))
-    return put(el("p", screen.counts(since)), *said, *_each(since))
-
-
-def _each(since: Since) -> Iterator[Html]:
-    for became, word in screen.WORDS.items():
-        found = since.of(became)
-        if found:
-            listed = el("ul", *(el("li", screen.told(change)) for change in found))
-            yield folded(f"{word.capitalize()} ({len(found)})", listed, open_=became in _OPEN)
+    changes = ((word, since.of(became), became in _OPEN) for became, word in screen.WORDS.items())
+    each = (
+        folded(f"{word.capitalize()} ({len(found)})", bullets(map(screen.told, found)), open_=open_)
+        for word, found, open_ in changes
+    )
+    return put(el("p", screen.counts(since)), *said, *each)
 
 
 _ENDS: Mapping[Status, Cell] = {
@@ -329,14 +301,17 @@ def judged(shown: Shown) -> Html:
 
 def _checks(shown: Shown) -> Html:
     columns = [Column("RESULT"), Column("AREA"), Column("CODES"), Column("HAS TO BE SO", drop=1)]
-    rows = [_check(shown, each) for part in shown.parts for each in part.judged]
+    rows: list[Row] = [
+        [
+            _ENDS[each.status],
+            each.check.area.value,
+            ", ".join(sorted(code.name for code in each.check.codes)),
+            NONE if each.check.gate is None else verdict.before(shown.plan, each.check.gate),
+        ]
+        for part in shown.parts
+        for each in part.judged
+    ]
     return folded(f"{counted(len(rows), 'check')}, and how each ended", table(columns, rows))
-
-
-def _check(shown: Shown, of: Judged) -> Row:
-    before = NONE if of.check.gate is None else verdict.before(shown.plan, of.check.gate)
-    codes = ", ".join(sorted(code.name for code in of.check.codes))
-    return [_ENDS[of.status], of.check.area.value, codes, before]
 
 
 def _reads(shown: Shown) -> Html:
@@ -353,8 +328,8 @@ def _asked(shown: Shown) -> Html:
     given = shown.options
     if not given:
         return el("p", "No option was given that changes what is judged.", class_="soft")
-    items = (el("li", f"--{name} {_said(value)}") for name, value in given.items())
-    return folded(f"{counted(len(given), 'option')} as given", el("ul", *items))
+    items = bullets(f"--{name} {_said(value)}" for name, value in given.items())
+    return folded(f"{counted(len(given), 'option')} as given", items)
 
 
 def _said(value: object) -> str:

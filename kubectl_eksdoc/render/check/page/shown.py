@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
+from typing import NamedTuple
 
 from kubectl_eksdoc.check.areas import Area
 from kubectl_eksdoc.check.plan import CheckPlan, Judged
@@ -38,8 +39,7 @@ class Light(Enum):
     UNSEEN = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """An area: `counting` fails or is not known and is severe enough; `others` block nothing. Worst first. Of what
     does not count, so many are `slight`, which is less severe than asked for, and `suppressed`. `causes` begin in it:
     so many fail, and so many are not known."""
@@ -96,13 +96,12 @@ class Part:
         return f"area-{self.area.name.lower().replace('_', '-')}"
 
 
-@dataclass(frozen=True, slots=True)
-class More:
+class More(NamedTuple):
     """Findings of one code and status that are only counted."""
 
     code: Code
     status: Status
-    count: int
+    left: int
 
 
 @dataclass(frozen=True)

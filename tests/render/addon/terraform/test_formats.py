@@ -94,6 +94,12 @@ def test_what_is_to_be_written_is_what_that_provider_takes(spelling: str, lines:
     assert ("aws eks update-addon" in text) is ("# this provider" in text)
 
 
+def test_each_change_stands_in_a_ticket_under_its_address(tmp_path: Path) -> None:
+    shown = view(an_incident("6"), tmp_path)
+    text = shown.render("markdown", Look()).replace("\\", "")
+    assert all(f"### {each.change.request.address}\n" in text for each in shown.judgement.changes)
+
+
 def test_its_schema_refuses_what_is_broken(tmp_path: Path) -> None:
     said = json.loads(view(of_everything(), tmp_path).render("json", Look()))
     loose = accepted(JUDGE, said, ("metadata.options", "addons"))
